@@ -1,0 +1,35 @@
+"""lit configuration: FileCheck tests (.mlir, .test) and GoogleTest binaries under one count."""
+import os
+import shutil
+
+import lit.formats
+
+config.name = "fa"
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt", "Unit"]
+config.test_source_root = os.path.join(config.fa_source_dir, "test")
+config.test_exec_root = os.path.join(config.fa_binary_dir, "test")
+config.test_format = lit.formats.ShTest(execute_external=False)
+
+full = bool(lit_config.params.get("full"))
+if full:
+    config.available_features.add("full")
+    config.environment["FA_TEST_FULL"] = "1"
+if config.compiler_enabled:
+    config.available_features.add("compiler")
+if config.sanitizers:
+    config.available_features.add("sanitizers")
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")
+
+tool_dirs = [os.path.join(config.fa_binary_dir, "bin"), config.llvm_tools_dir]
+config.environment["PATH"] = os.pathsep.join(tool_dirs + [os.environ.get("PATH", "")])
+config.environment["PYTHONPATH"] = os.path.join(config.fa_source_dir, "python")
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%source_dir", config.fa_source_dir))
+config.substitutions.append(("%build_dir", config.fa_binary_dir))
+config.substitutions.append(("%llvm_tools", config.llvm_tools_dir))
+config.substitutions.append(("%python", config.python))
