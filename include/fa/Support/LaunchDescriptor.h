@@ -1,0 +1,71 @@
+// The one contract between the compiler and the runtime: how to launch one kernel for any sizes.
+#pragma once
+#include "fa/Support/DType.h"
+#include "fa/Support/Expected.h"
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fa {
+
+/// Where the symbols of an expression get their value from.
+using SymbolTable = std::function<std::optional<int64_t>(const std::string &name)>;
+
+/// Evaluates an integer expression: + - * / % (floor), comparisons (0 or 1), && ||, parentheses, names such as
+/// `Sq` or `q.dim2`, and the functions ceildiv, floordiv, min, max. Errors name the column.
+Expected<int64_t> evaluateExpression(const std::string &text, const SymbolTable &symbols);
+
+/// One argument of a kernel, in order.
+struct KernelArgument {
+  enum class Kind {
+    TensorMap, ///< 128-byte CUtensorMap over `tensor` (grid constant parameter)
+    Pointer,   ///< base address of `tensor`, offset applied
+    Stride,    ///< stride of `tensor` in dimension `dim`, in elements, i64
+    Dim,       ///< size of `tensor` in dimension `dim`, i64
+    Scalar,    ///< named scalar, or an expression over the symbols when `expression` is set
+    MemRef,    ///< (abi so) pointer to {allocated, aligned, offset, sizes[rank], strides[rank]}
+  };
+  Kind kind = Kind::Pointer;
+  std::string tensor;           ///< TensorMap, Pointer, Stride, Dim, MemRef
+  int dim = 0;                  ///< Stride, Dim
+  std::string scalar;           ///< Scalar: its name
+  DType type = DType::I64;      ///< Scalar: its type
+  std::string expression;       ///< Scalar: computed from symbols instead of named
+  std::vector<int64_t> box;     ///< TensorMap: innermost dimension first, elements
+  std::vector<int> order;       ///< TensorMap: tensor dims, innermost first (default: reversed)
+  int swizzle = 0;              ///< TensorMap: 0, 32, 64 or 128 bytes
+  int rank = 0;                 ///< MemRef
+};
+
+/// A condition on shapes or strides, checked before every launch.
+struct Guard {
+  std::string condition; ///< e.g. `q.stride2 % 8 == 0`
+  std::string remedy;    ///< what the user can do about it
+};
+
+/// Sizes are expressions over `symbols` and `<tensor>.dim<N>` / `<tensor>.stride<N>`, so that lengths change without
+/// recompiling. JSON form: docs/LaunchDescriptor.md.
+struct LaunchDescriptor {
+  static constexpr int currentVersion = 1;
+  int version = currentVersion;
+  std::string entry;
+  std::string abi; ///< "ptx" or "so"
+  std::string grid[3] = {"1", "1", "1"};
+  int64_t block[3] = {1, 1, 1};
+  int64_t cluster[3] = {1, 1, 1};
+  std::string sharedBytes = "0";
+  std::string scratchBytes = "0";
+  std::map<std::string, std::string> symbols; ///< name -> expression
+  std::vector<KernelArgument> arguments;
+  std::vector<Guard> guards;
+  std::string order = "linear"; ///< how a CPU walks the grid: "linear" or "heavy_first" (last block first)
+
+  std::string toJson() const;
+  /// Refuses unknown keys, missing keys, a newer version; the error names the key.
+  static Expected<LaunchDescriptor> fromJson(const std::string &text);
+};
+
+} // namespace fa
