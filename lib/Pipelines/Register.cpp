@@ -1,0 +1,20 @@
+// Registration of dialects, interfaces, passes and pipelines for tools.
+#include "fa/Pipelines/Register.h"
+#include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/FABufferization.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+
+using namespace mlir;
+
+void fa::registerAllDialects(DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
+  registry.insert<FADialect>();
+  registerBufferizationInterfaces(registry);
+}
+
+void fa::registerAllPasses() { mlir::registerAllPasses(); }
