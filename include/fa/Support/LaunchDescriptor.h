@@ -16,7 +16,10 @@ using SymbolTable = std::function<std::optional<int64_t>(const std::string &name
 
 /// Evaluates an integer expression: + - * / % (floor), comparisons (0 or 1), && ||, parentheses, names such as
 /// `Sq` or `q.dim2`, and the functions ceildiv, floordiv, min, max. Errors name the column.
+/// The side of && and || that does not decide is not computed. Overflow and division by zero are errors.
 Expected<int64_t> evaluateExpression(const std::string &text, const SymbolTable &symbols);
+/// Whether the text is an expression at all; needs no symbols.
+Status checkExpressionSyntax(const std::string &text);
 
 /// One argument of a kernel, in order.
 struct KernelArgument {
@@ -27,6 +30,8 @@ struct KernelArgument {
     Dim,       ///< size of `tensor` in dimension `dim`, i64
     Scalar,    ///< named scalar, or an expression over the symbols when `expression` is set
     MemRef,    ///< (abi so) pointer to {allocated, aligned, offset, sizes[rank], strides[rank]}
+    Scratch,   ///< (abi so) pointer to a memref<?xi8> descriptor: `scratchBytes` of 64-byte aligned memory, private to
+               ///< the thread and uninitialised; (abi ptx) address of `scratchBytes` of device memory
   };
   Kind kind = Kind::Pointer;
   std::string tensor;           ///< TensorMap, Pointer, Stride, Dim, MemRef
@@ -63,8 +68,10 @@ struct LaunchDescriptor {
   std::vector<Guard> guards;
   std::string order = "linear"; ///< how a CPU walks the grid: "linear" or "heavy_first" (last block first)
 
+  /// Pretty-printed, ends with a newline; stable, so that it can be compared.
   std::string toJson() const;
-  /// Refuses unknown keys, missing keys, a newer version; the error names the key.
+  /// Refuses unknown keys, missing keys, wrong types, expressions that do not parse, a newer version; the error names the
+  /// key.
   static Expected<LaunchDescriptor> fromJson(const std::string &text);
 };
 
