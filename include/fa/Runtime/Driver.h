@@ -74,7 +74,8 @@ public:
   virtual Expected<double> launch(Module &module, const LaunchDescriptor &descriptor, const Bindings &bindings) = 0;
 };
 
-/// Resolves `symbols`, `<tensor>.dim<N>`, `<tensor>.stride<N>` and named scalars of a descriptor.
+/// Resolves `symbols`, `<tensor>.dim<N>`, `<tensor>.stride<N>` and named integer scalars of a descriptor.
+/// Both must outlive the result. A name that a cycle of symbols defines is unknown.
 SymbolTable symbolsOf(const LaunchDescriptor &descriptor, const Bindings &bindings);
 /// Fails with the guard's text, the values of its names and its remedy.
 Status checkGuards(const LaunchDescriptor &descriptor, const Bindings &bindings);

@@ -1,0 +1,47 @@
+// A persistent pool that runs one loop at a time over [0, count), handing out indices one by one.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace fa::runtime {
+
+class ThreadPool {
+public:
+  /// `threads` counts the calling thread too; 0 means one for each core the process may use.
+  explicit ThreadPool(unsigned threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+
+  unsigned threads() const { return static_cast<unsigned>(workers.size()) + 1; }
+
+  /// Calls body(index, worker) for every index in [0, count), in that order as far as starts go, and returns when all
+  /// are done. `worker` is in [0, threads()). The caller works too. Concurrent callers wait for each other; a body must
+  /// not call back into the same pool.
+  void run(int64_t count, const std::function<void(int64_t index, unsigned worker)> &body);
+
+private:
+  std::vector<std::thread> workers;
+  std::mutex callers; ///< one loop at a time
+  std::mutex mutex;
+  std::condition_variable wake, done;
+  uint64_t generation = 0;
+  unsigned active = 0;
+  bool stop = false;
+  int64_t count = 0;
+  const std::function<void(int64_t, unsigned)> *body = nullptr;
+  std::atomic<int64_t> next{0};
+
+  void work(unsigned worker);
+  void drain(unsigned worker);
+};
+
+/// Cores this process may run on (its affinity mask), at least 1.
+unsigned availableCores();
+
+} // namespace fa::runtime
