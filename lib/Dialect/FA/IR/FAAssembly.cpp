@@ -12,10 +12,10 @@ using namespace mlir::fa;
 // scale(0.125) or scale(%s : f32)
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseScale(OpAsmParser &parser, FloatAttr &scale,
+static OptionalParseResult parseScale(OpAsmParser &parser, FloatAttr &scale,
                               std::optional<OpAsmParser::UnresolvedOperand> &dynamicScale, Type &dynamicType) {
   if (failed(parser.parseOptionalKeyword("scale")))
-    return success();
+    return std::nullopt;
   if (parser.parseLParen())
     return failure();
   OpAsmParser::UnresolvedOperand operand;
@@ -55,8 +55,12 @@ static ParseResult parseScalarRegion(OpAsmParser &parser, StringRef keyword, Reg
   return parser.parseRegion(region, arguments);
 }
 
-static ParseResult parseScalarRegions(OpAsmParser &parser, Region &score, Region &mask) {
-  return failure(parseScalarRegion(parser, "score", score) || parseScalarRegion(parser, "mask", mask));
+static OptionalParseResult parseScalarRegions(OpAsmParser &parser, Region &score, Region &mask) {
+  if (parseScalarRegion(parser, "score", score) || parseScalarRegion(parser, "mask", mask))
+    return failure();
+  if (score.empty() && mask.empty())
+    return std::nullopt;
+  return success();
 }
 
 static void printScalarRegion(OpAsmPrinter &printer, StringRef keyword, Region &region) {

@@ -80,9 +80,9 @@ def FA_AttentionOp : FA_Op<"attention", [
   let assemblyFormat = [{
     `ins` `(` $query `,` $key `,` $value `:` type($query) `,` type($key) `,` type($value) `)`
     `outs` `(` $outputs `:` type($outputs) `)`
-    custom<Scale>($scale, $dynamic_scale, type($dynamic_scale))
-    (`masks` $masks^)? (`schedule` `(` $schedule^ `)`)?
-    custom<ScalarRegions>($score, $mask)
+    (custom<Scale>($scale, $dynamic_scale, type($dynamic_scale))^)?
+    (`masks` $masks^)? (`schedule` `(` qualified($schedule)^ `)`)?
+    (custom<ScalarRegions>($score, $mask)^)?
     attr-dict (`->` type($results)^)?
   }];
   let hasVerifier = 1;

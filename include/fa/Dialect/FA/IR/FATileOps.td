@@ -12,7 +12,7 @@ def FA_InitOp : FA_Op<"init", [Pure]> {
     ```
   }];
   let results = (outs FA_StateType:$state);
-  let assemblyFormat = "attr-dict `:` type($state)";
+  let assemblyFormat = "attr-dict `:` qualified(type($state))";
 }
 
 def FA_StepOp : FA_Op<"step", [TypesMatchWith<"the new state has the type of the old one", "state", "result", "$_self">,
@@ -55,9 +55,9 @@ def FA_StepOp : FA_Op<"step", [TypesMatchWith<"the new state has the type of the
   let assemblyFormat = [{
     $state `,` $query `[` $query_batch `,` $query_head `,` $query_tile `]` `,`
     $key `,` $value `[` $key_batch `,` $key_head `,` $key_tile `]`
-    `tile_kv` `(` $tile_kv `)` custom<Scale>($scale, $dynamic_scale, type($dynamic_scale)) (`full` $full^)?
-    custom<ScalarRegions>($score, $mask)
-    attr-dict `:` type($state) `,` type($query) `,` type($key) `,` type($value)
+    `tile_kv` `(` $tile_kv `)` (custom<Scale>($scale, $dynamic_scale, type($dynamic_scale))^)? (`full` $full^)?
+    (custom<ScalarRegions>($score, $mask)^)?
+    attr-dict `:` qualified(type($state)) `,` type($query) `,` type($key) `,` type($value)
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -83,7 +83,7 @@ def FA_FinishOp : FA_Op<"finish", [MemoryEffects<[MemWrite]>]> {
     Index:$batch, Index:$head, Index:$query_tile);
   let assemblyFormat = [{
     $state `,` $output (`,` $lse^)? `[` $batch `,` $head `,` $query_tile `]`
-    attr-dict `:` type($state) `,` type($output) (`,` type($lse)^)?
+    attr-dict `:` qualified(type($state)) `,` type($output) (`,` type($lse)^)?
   }];
   let hasVerifier = 1;
 }
@@ -111,7 +111,7 @@ def FA_LoadStateOp : FA_StateMemoryOp<"load_state", [MemoryEffects<[MemRead]>]> 
   let results = (outs FA_StateType:$state);
   let assemblyFormat = [{
     $accumulator `,` $reference `,` $sum `[` $batch `,` $head `,` $query_tile `]`
-    attr-dict `:` type($accumulator) `,` type($reference) `,` type($sum) `->` type($state)
+    attr-dict `:` type($accumulator) `,` type($reference) `,` type($sum) `->` qualified(type($state))
   }];
 }
 
@@ -132,7 +132,7 @@ def FA_StoreStateOp : FA_StateMemoryOp<"store_state", [MemoryEffects<[MemWrite]>
     Index:$batch, Index:$head, Index:$query_tile);
   let assemblyFormat = [{
     $state `,` $accumulator `,` $reference `,` $sum `[` $batch `,` $head `,` $query_tile `]`
-    attr-dict `:` type($state) `,` type($accumulator) `,` type($reference) `,` type($sum)
+    attr-dict `:` qualified(type($state)) `,` type($accumulator) `,` type($reference) `,` type($sum)
   }];
 }
 
