@@ -84,12 +84,18 @@ struct Names {
 };
 
 constexpr Names names[] = {
-    {DType::F64, "f64", "float64", 8},         {DType::F32, "f32", "float32", 4},
-    {DType::F16, "f16", "float16", 2},         {DType::BF16, "bf16", "bfloat16", 2},
-    {DType::E4M3, "f8E4M3FN", "float8_e4m3fn", 1}, {DType::E5M2, "f8E5M2", "float8_e5m2", 1},
-    {DType::I64, "i64", "int64", 8},           {DType::I32, "i32", "int32", 4},
-    {DType::I16, "i16", "int16", 2},           {DType::I8, "i8", "int8", 1},
-    {DType::U8, "ui8", "uint8", 1},            {DType::I1, "i1", "bool", 1},
+    {DType::F64, "f64", "float64", 8},
+    {DType::F32, "f32", "float32", 4},
+    {DType::F16, "f16", "float16", 2},
+    {DType::BF16, "bf16", "bfloat16", 2},
+    {DType::E4M3, "f8E4M3FN", "float8_e4m3fn", 1},
+    {DType::E5M2, "f8E5M2", "float8_e5m2", 1},
+    {DType::I64, "i64", "int64", 8},
+    {DType::I32, "i32", "int32", 4},
+    {DType::I16, "i16", "int16", 2},
+    {DType::I8, "i8", "int8", 1},
+    {DType::U8, "ui8", "uint8", 1},
+    {DType::I1, "i1", "bool", 1},
 };
 
 const Names &entryOf(DType type) { return names[static_cast<size_t>(type)]; }

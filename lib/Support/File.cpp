@@ -58,7 +58,7 @@ Expected<std::string> readFile(const std::string &path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd < 0)
     return systemError("cannot open", path, errno);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.fd, &info) != 0)
     return systemError("cannot read", path, errno);
   if (S_ISDIR(info.st_mode))

@@ -47,7 +47,9 @@ public:
     return value.get<std::string>();
   }
 
-  int64_t integer(const std::string &key, int64_t low, int64_t high) { return toInteger(get(key), path(key), low, high); }
+  int64_t integer(const std::string &key, int64_t low, int64_t high) {
+    return toInteger(get(key), path(key), low, high);
+  }
 
   void refuseOthers() const {
     for (const auto &[key, value] : json.items())

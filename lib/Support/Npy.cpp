@@ -55,7 +55,10 @@ public:
     for (int i = 0; i < 3 && !failed(); ++i)
       if (!seen[i])
         return makeError(std::string("expected header key '") +
-                         (i == 0 ? "descr" : i == 1 ? "fortran_order" : "shape") + "', but it is missing");
+                         (i == 0   ? "descr"
+                          : i == 1 ? "fortran_order"
+                                   : "shape") +
+                         "', but it is missing");
     if (failed())
       return makeError(problem);
     return header;
@@ -163,8 +166,8 @@ struct Element {
 
 Expected<DType> resolveRaw(const std::string &descr, size_t bytes, std::optional<DType> rawType, const char *examples) {
   if (!rawType)
-    return makeError("expected the caller to say what raw bits of dtype '" + descr + "' mean, but no dtype was given (" +
-                     examples + ")");
+    return makeError("expected the caller to say what raw bits of dtype '" + descr +
+                     "' mean, but no dtype was given (" + examples + ")");
   if (sizeOf(*rawType) != bytes)
     return makeError("expected raw bits of " + std::to_string(sizeOf(*rawType)) + " bytes for " +
                      std::string(nameOf(*rawType)) + ", but got dtype '" + descr + "'");

@@ -19,8 +19,8 @@ using DeviceAddress = uint64_t;
 /// A strided tensor in device memory. Sizes and strides in elements, outermost dimension first.
 struct Tensor {
   DType type = DType::F32;
-  DeviceAddress base = 0;  ///< start of the allocation
-  int64_t offset = 0;      ///< of the first element, in elements
+  DeviceAddress base = 0; ///< start of the allocation
+  int64_t offset = 0;     ///< of the first element, in elements
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
 

@@ -34,15 +34,15 @@ struct KernelArgument {
                ///< the thread and uninitialised; (abi ptx) address of `scratchBytes` of device memory
   };
   Kind kind = Kind::Pointer;
-  std::string tensor;           ///< TensorMap, Pointer, Stride, Dim, MemRef
-  int dim = 0;                  ///< Stride, Dim
-  std::string scalar;           ///< Scalar: its name
-  DType type = DType::I64;      ///< Scalar: its type
-  std::string expression;       ///< Scalar: computed from symbols instead of named
-  std::vector<int64_t> box;     ///< TensorMap: innermost dimension first, elements
-  std::vector<int> order;       ///< TensorMap: tensor dims, innermost first (default: reversed)
-  int swizzle = 0;              ///< TensorMap: 0, 32, 64 or 128 bytes
-  int rank = 0;                 ///< MemRef
+  std::string tensor;       ///< TensorMap, Pointer, Stride, Dim, MemRef
+  int dim = 0;              ///< Stride, Dim
+  std::string scalar;       ///< Scalar: its name
+  DType type = DType::I64;  ///< Scalar: its type
+  std::string expression;   ///< Scalar: computed from symbols instead of named
+  std::vector<int64_t> box; ///< TensorMap: innermost dimension first, elements
+  std::vector<int> order;   ///< TensorMap: tensor dims, innermost first (default: reversed)
+  int swizzle = 0;          ///< TensorMap: 0, 32, 64 or 128 bytes
+  int rank = 0;             ///< MemRef
 };
 
 /// A condition on shapes or strides, checked before every launch.
@@ -70,8 +70,8 @@ struct LaunchDescriptor {
 
   /// Pretty-printed, ends with a newline; stable, so that it can be compared.
   std::string toJson() const;
-  /// Refuses unknown keys, missing keys, wrong types, expressions that do not parse, a newer version; the error names the
-  /// key.
+  /// Refuses unknown keys, missing keys, wrong types, expressions that do not parse, a newer version; the error names
+  /// the key.
   static Expected<LaunchDescriptor> fromJson(const std::string &text);
 };
 

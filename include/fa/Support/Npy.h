@@ -20,9 +20,9 @@ struct NpyArray {
 };
 
 /// Reads a file of dtype f8, f4, f2, i8, i4, i2, i1, u1 or b1 in either byte order and in C or Fortran order (turned
-/// into C order). NumPy has no bf16 and no f8: such tensors are stored as raw bits (`<u2`, `|V2`; `|u1`, `|V1`), and the
-/// caller says what they mean by `rawType`. When the file's dtype is a number type, `rawType` must be absent or equal
-/// to it. Errors name the file, what was expected there and what was found; no element is converted.
+/// into C order). NumPy has no bf16 and no f8: such tensors are stored as raw bits (`<u2`, `|V2`; `|u1`, `|V1`), and
+/// the caller says what they mean by `rawType`. When the file's dtype is a number type, `rawType` must be absent or
+/// equal to it. Errors name the file, what was expected there and what was found; no element is converted.
 Expected<NpyArray> readNpy(const std::string &path, std::optional<DType> rawType = std::nullopt);
 
 /// The same from the bytes of a file; `name` stands for the path in errors.
