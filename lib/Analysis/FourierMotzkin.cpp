@@ -2,6 +2,7 @@
 // "which tiles may hold a visible pair" and for "which tiles may hold a hidden one" alike.
 #include "FourierMotzkin.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 

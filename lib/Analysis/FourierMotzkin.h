@@ -2,6 +2,7 @@
 // only where every lcm is 1.) Private to the analysis.
 #pragma once
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <vector>

@@ -55,7 +55,7 @@ static FailureOr<Flattened> flatten(TileSystem &system, ArrayRef<AffineExpr> con
 /// into bounds of j and guards.
 static KeySpan eliminate(TileSystem &system, const MaskPredicate::Conjunction &conjunction, ArrayRef<AffineExpr> domain,
                          bool keepKey) {
-  SmallVector<AffineExpr> constraints(conjunction.nonNegative);
+  SmallVector<AffineExpr> constraints(ArrayRef<AffineExpr>(conjunction.nonNegative));
   constraints.append(domain.begin(), domain.end());
   KeySpan span;
   FailureOr<Flattened> flat = flatten(system, constraints, conjunction.zero);

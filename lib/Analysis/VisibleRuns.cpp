@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mlir::fa;
 
 namespace {
-using Group = SmallVector<KeySpan>;
+using Group = SmallVector<KeySpan, 2>;
 
 class RunBuilder {
 public:

@@ -2,6 +2,8 @@
 // form and three-valued, so that a mask read only in part still bounds the tiles that must be visited.
 #pragma once
 #include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <memory>
 #include <optional>
