@@ -2,6 +2,7 @@
 #include "fa/Pipelines/Register.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/FABufferization.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -17,4 +18,7 @@ void fa::registerAllDialects(DialectRegistry &registry) {
   registerBufferizationInterfaces(registry);
 }
 
-void fa::registerAllPasses() { mlir::registerAllPasses(); }
+void fa::registerAllPasses() {
+  mlir::registerAllPasses();
+  registerFATransformsPasses();
+}

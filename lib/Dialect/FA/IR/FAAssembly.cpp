@@ -79,6 +79,12 @@ static void printScalarRegions(OpAsmPrinter &printer, Operation *, Region &score
   printScalarRegion(printer, "mask", mask);
 }
 
+void fa::detail::nameScalarRegionArguments(Region &region, bool isScore, OpAsmSetValueNameFn setName) {
+  static constexpr StringLiteral names[] = {"s", "b", "h", "i", "j"};
+  for (auto [argument, name] : llvm::zip(region.getArguments(), ArrayRef(names).drop_front(isScore ? 0 : 1)))
+    setName(argument, name);
+}
+
 //===----------------------------------------------------------------------===//
 // Shared checks
 //===----------------------------------------------------------------------===//

@@ -127,6 +127,10 @@ LogicalResult AttentionOp::verifyRegions() {
 // Interfaces
 //===----------------------------------------------------------------------===//
 
+void AttentionOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  detail::nameScalarRegionArguments(region, &region == &getScore(), setName);
+}
+
 void AttentionOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   if (!hasTensorSemantics()) {
     for (OpOperand *operand : {&getQueryMutable(), &getKeyMutable(), &getValueMutable()})

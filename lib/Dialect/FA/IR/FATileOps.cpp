@@ -35,6 +35,10 @@ LogicalResult StepOp::verifyRegions() {
   return detail::verifyScalarRegions(*this, getScore(), getMask(), getAccumulatorType());
 }
 
+void StepOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  detail::nameScalarRegionArguments(region, &region == &getScore(), setName);
+}
+
 void StepOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   for (OpOperand *operand : {&getQueryMutable(), &getKeyMutable(), &getValueMutable()})
     effects.emplace_back(MemoryEffects::Read::get(), operand);

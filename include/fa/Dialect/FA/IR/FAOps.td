@@ -4,6 +4,7 @@
 
 include "fa/Dialect/FA/IR/FAAttrs.td"
 include "fa/Dialect/FA/IR/FATypes.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -28,7 +29,8 @@ def FA_Output : AnyTypeOf<[FA_MemRef4, 4DTensorOf<[FA_Float]>, FA_StatMemRef, 3D
 def FA_AttentionOp : FA_Op<"attention", [
     AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "attention with any mask and any score function";
   let description = [{
     ```

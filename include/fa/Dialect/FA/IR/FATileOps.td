@@ -16,7 +16,8 @@ def FA_InitOp : FA_Op<"init", [Pure]> {
 }
 
 def FA_StepOp : FA_Op<"step", [TypesMatchWith<"the new state has the type of the old one", "state", "result", "$_self">,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "one key tile of the online softmax";
   let description = [{
     With query rows i = query_tile * rows + [0, rows) and keys j = key_tile * tile_kv + [0, tile_kv):

@@ -1,0 +1,90 @@
+// Passes on the fa dialect, in the order in which they run.
+#ifndef FA_DIALECT_FA_TRANSFORMS_PASSES
+#define FA_DIALECT_FA_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandMasksPass : Pass<"fa-expand-masks"> {
+  let summary = "make named masks part of the mask region";
+  let description = [{
+    Requires: nothing. Guarantees: no `fa.attention` has a `masks` clause; the mask region yields the AND of what it
+    yielded before and of the predicates of the named masks. Leaves alone: attention without named masks.
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...) masks [#fa.causal<top_left>]
+    ```
+    becomes
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+      mask (%b: index, %h: index, %i: index, %j: index) {
+        %keep = arith.cmpi sle, %j, %i : index
+        fa.yield %keep : i1
+      }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def SelectSchedulePass : Pass<"fa-select-schedule"> {
+  let summary = "attach a schedule: the only place tile sizes come from";
+  let description = [{
+    Requires: attention on memrefs or tensors with a static depth. Guarantees: every `fa.attention` has a schedule that fits
+    the target. A schedule that is already there is kept, after the same check. `schedule` overrides everything, `tile-q`, `tile-kv` and
+    `order` override single fields of what the machine model picked. A schedule that does not fit is refused with what is
+    needed, what is available and the nearest one that fits. Leaves alone: everything else.
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...) schedule(#fa.schedule<tile_q = 64, tile_kv = 64, target = #fa.cpu>)
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"", "cpu or sm_90a">,
+    Option<"schedule", "schedule", "std::string", "\"\"", "a whole #fa.schedule<...> attribute">,
+    Option<"tileQ", "tile-q", "int64_t", "0", "query rows per tile (0: machine model)">,
+    Option<"tileKv", "tile-kv", "int64_t", "0", "keys per tile (0: machine model)">,
+    Option<"order", "order", "std::string", "\"\"", "query_outer (FlashAttention-2) or key_outer (FlashAttention-1)">];
+}
+
+def TileAttentionPass : Pass<"fa-tile-attention"> {
+  let summary = "attention becomes loops over tiles with an online softmax";
+  let description = [{
+    Requires: memref form, no named masks (`fa-expand-masks`), a schedule (`fa-select-schedule`), a static depth.
+    Guarantees: `fa.attention` is replaced by an `scf.forall` over (batch, head, query tile) of `fa.init`, an `scf.for` over
+    key tiles of `fa.step`, and `fa.finish` (order query_outer); or over (batch, head) with key tiles outside, query tiles
+    inside and states in memory (order key_outer). Lengths need not be multiples of the tile sizes.
+    Leaves alone: everything else.
+
+    ```mlir
+    scf.forall (%b, %h, %t) in (%batch, %heads, %tiles) {
+      %s0 = fa.init : !fa.state<64x64xf32>
+      %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %s0) -> (!fa.state<64x64xf32>) {
+        %s1 = fa.step %s, %q[%b, %h, %t], %k, %v[%b, %hk, %j] tile_kv(64) scale(0.125) : ...
+        scf.yield %s1 : !fa.state<64x64xf32>
+      }
+      fa.finish %r, %o[%b, %h, %t] : ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def OutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "scf.forall becomes a kernel function over a grid and a launch";
+  let description = [{
+    Requires: an `scf.forall` that starts at 0 with step 1 and has no shared outputs. Guarantees: each outermost one became a function
+    marked `fa.kernel`, (block number, arguments) -> effects, and an `fa.launch`. Constants, dims, index arithmetic and views are
+    cloned into the kernel; other captures become arguments. Blocks are numbered with the last loop fastest. Leaves alone: everything else.
+
+    ```mlir
+    func.func @f_kernel(%block: index, %q: memref<...>, ...) attributes {fa.kernel} { ... }
+    func.func @f(%q: memref<...>, ...) {
+      fa.launch @f_kernel grid(%blocks) args(%q, ... : memref<...>, ...)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // FA_DIALECT_FA_TRANSFORMS_PASSES
