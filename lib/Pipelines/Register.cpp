@@ -1,5 +1,6 @@
 // Registration of dialects, interfaces, passes and pipelines for tools.
 #include "fa/Pipelines/Register.h"
+#include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/FABufferization.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
@@ -21,4 +22,5 @@ void fa::registerAllDialects(DialectRegistry &registry) {
 void fa::registerAllPasses() {
   mlir::registerAllPasses();
   registerFATransformsPasses();
+  registerFAConversionPasses();
 }

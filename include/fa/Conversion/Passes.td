@@ -1,0 +1,57 @@
+// Passes that convert between dialects, for every lib/Conversion/AToB.
+#ifndef FA_CONVERSION_PASSES
+#define FA_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// FAToLoops
+//===----------------------------------------------------------------------===//
+
+def ConvertFAToLoops : Pass<"convert-fa-to-loops"> {
+  let summary = "Lower attention tiles to plain scalar loops";
+  let description = [{
+    The portable lowering: `fa.init`, `fa.step`, `fa.finish`, `fa.load_state` and `fa.store_state` become loops over
+    `scf`, `arith`, `math` and `memref`, for every element type and every target of LLVM.
+
+    A state becomes three scratch buffers (accumulator, row reference, row sum), allocated where the state begins
+    (`fa.init`, `fa.load_state`), updated in place and freed where it ends (`fa.finish`, `fa.store_state`). States
+    disappear from the iteration arguments of `scf.for` and the results of `scf.if`. A launch that is still there becomes
+    a loop of calls.
+
+    Requires: every state is used exactly once (once in each branch of an `scf.if`); query, key and value are memrefs.
+    Guarantees: no row, key or captured value past the end is read; a hidden pair's value is never read; the
+    probability of the largest logit is exactly 1; the row sum adds the probabilities as rounded to the input type.
+    Leaves alone: `fa.attention`, and everything that is not of the `fa` dialect.
+
+    ```mlir
+    %s0 = fa.init : !fa.state<4x8xf32>
+    // becomes
+    %acc = memref.alloc() : memref<4x8xf32>
+    %m = memref.alloc() : memref<4xf32>
+    %l = memref.alloc() : memref<4xf32>
+    ```
+  }];
+  let dependentDialects = ["arith::ArithDialect", "func::FuncDialect", "math::MathDialect", "memref::MemRefDialect",
+                           "scf::SCFDialect"];
+}
+
+def LowerNaive : Pass<"fa-lower-naive"> {
+  let summary = "Lower fa.attention to the unfused form that materialises all scores";
+  let description = [{
+    The thing to compare with: three passes over a scratch buffer of `B x Hq x Sq x Sk` scores (scores, softmax, product
+    with the values), with the numerics of the tiled form.
+
+    Requires: memrefs (run `one-shot-bufferize` first). Named masks are taken as they are.
+    Leaves alone: tiles and launches.
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+    // becomes
+    %scores = memref.alloc(%b, %h, %sq, %sk) : memref<?x?x?x?xf32>
+    ```
+  }];
+  let dependentDialects = ["arith::ArithDialect", "math::MathDialect", "memref::MemRefDialect", "scf::SCFDialect"];
+}
+
+#endif // FA_CONVERSION_PASSES
