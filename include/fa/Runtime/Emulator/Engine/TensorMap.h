@@ -25,7 +25,7 @@ struct TensorMap {
   std::array<uint64_t, 5> sizes{};          ///< elements
   std::array<uint64_t, 5> strides{};        ///< bytes; [0] is the element size
   std::array<uint32_t, 5> box{};            ///< elements, 1..256
-  std::array<uint32_t, 5> elementStrides{}; ///< 1..8
+  std::array<uint32_t, 5> elementStrides{}; ///< 1..8; [0] is always 1, as hardware ignores it
   Interleave interleave = Interleave::None;
   Swizzle swizzle = Swizzle::None;
   OutOfBoundsFill fill = OutOfBoundsFill::Zero;

@@ -12,7 +12,7 @@ namespace fa::runtime::emulator {
 
 /// One run of a box along dimension 0: `elements` elements at box byte offset `offset`; of these the `valid` elements
 /// from `first` on are inside the tensor; `address` is the global address of element `first`.
-/// Consecutive elements lie elementStrides[0] * size bytes apart in global memory.
+/// A run is contiguous in global memory: elementStrides[0] is always 1.
 struct BoxRow {
   uint32_t offset;
   uint32_t elements;
@@ -25,16 +25,15 @@ struct BoxRow {
 template <typename Visit> void forEachBoxRow(const TensorMap &map, const int32_t *coordinates, Visit &&visit) {
   std::array<uint32_t, 5> index{};
   uint32_t size = static_cast<uint32_t>(map.strides[0]), columns = map.boxElements(0), offset = 0;
-  // Range of j with 0 <= c0 + j * step < size0.
-  int64_t step = map.elementStrides[0], c0 = coordinates[0];
-  int64_t low = c0 >= 0 ? 0 : (-c0 + step - 1) / step;
-  int64_t high = c0 >= static_cast<int64_t>(map.sizes[0]) ? 0 : (static_cast<int64_t>(map.sizes[0]) - c0 + step - 1) / step;
+  // Range of j with 0 <= c0 + j < size0.
+  int64_t c0 = coordinates[0], room = static_cast<int64_t>(map.sizes[0]) - c0;
+  int64_t low = c0 >= 0 ? 0 : -c0;
+  int64_t high = room < columns ? room : columns;
   low = low < columns ? low : columns;
-  high = high < columns ? high : columns;
   uint32_t valid = high > low ? static_cast<uint32_t>(high - low) : 0;
   while (true) {
     bool inside = true;
-    uint64_t address = map.base + static_cast<uint64_t>(c0 + low * step) * size;
+    uint64_t address = map.base + static_cast<uint64_t>(c0 + low) * size;
     for (unsigned dim = 1; dim < map.rank; ++dim) {
       int64_t position = coordinates[dim] + static_cast<int64_t>(index[dim]) * map.elementStrides[dim];
       inside = inside && position >= 0 && static_cast<uint64_t>(position) < map.sizes[dim];
