@@ -3,7 +3,8 @@
 # fa_unit_test(NAME sources... LINK targets...)      a GoogleTest binary that lit picks up
 find_package(Threads REQUIRED)
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+# libstdc++ 12 calls its own deprecated get_temporary_buffer from stable_sort.
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations)
 if(FA_ENABLE_SANITIZERS)
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize=vptr)
   add_link_options(-fsanitize=address,undefined)
