@@ -4,6 +4,7 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/FABufferization.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
+#include "fa/Pipelines/Common.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -23,4 +24,5 @@ void fa::registerAllPasses() {
   mlir::registerAllPasses();
   registerFATransformsPasses();
   registerFAConversionPasses();
+  registerCommonPipelines();
 }
