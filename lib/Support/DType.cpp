@@ -71,8 +71,9 @@ double decode(Format format, uint32_t bits) {
   else if (exponent == 0)
     value = std::ldexp(static_cast<double>(fraction), 1 - format.bias() - format.fractionBits);
   else
-    value = std::ldexp(static_cast<double>(fraction | (1u << format.fractionBits)),
-                       static_cast<int>(exponent) - format.bias() - format.fractionBits);
+    value = std::bit_cast<double>(static_cast<uint64_t>(static_cast<int>(exponent) - format.bias() + 1023)
+                                      << doubleFraction |
+                                  static_cast<uint64_t>(fraction) << (doubleFraction - format.fractionBits));
   return negative ? -value : value;
 }
 

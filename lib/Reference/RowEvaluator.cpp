@@ -1,0 +1,207 @@
+// The textbook computation, row by row: scores, score function, softmax over the visible keys, weighted sum of values.
+#include "RowEvaluator.h"
+#include "Kernels.h"
+#include "Rounding.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fa::reference {
+namespace {
+
+template <typename T> constexpr T minusInfinity = -std::numeric_limits<T>::infinity();
+
+size_t roundUp(size_t value, int64_t multiple) {
+  const auto m = static_cast<size_t>(multiple);
+  return (value + m - 1) / m * m;
+}
+
+/// Largest logit; NaN if any is NaN (std::max would lose it).
+template <typename T> T largest(const std::vector<T> &logits) {
+  T result = minusInfinity<T>;
+  for (T x : logits) {
+    if (std::isnan(x))
+      return x;
+    result = std::max(result, x);
+  }
+  return result;
+}
+
+} // namespace
+
+template <typename Element>
+RowEvaluator<Element>::RowEvaluator(const Problem &problem, const EvaluationOptions &options, Evaluation &evaluation)
+    : problem(problem), options(options), evaluation(evaluation), bound(problem, options) {}
+
+template <typename Element> int64_t RowEvaluator<Element>::queryOf(const RowBlock &block, size_t row) const {
+  return evaluation.rows[block.first + row] % problem.queries();
+}
+
+template <typename Element> int64_t RowEvaluator<Element>::fillVisible(const RowBlock &block) {
+  const auto stride = static_cast<size_t>(head.keyStride);
+  const int64_t keys = problem.keys();
+  visible.assign(roundUp(block.count, rowGroup) * stride, 0);
+  int64_t pairs = 0;
+  for (size_t row = 0; row < block.count; ++row) {
+    uint8_t *flags = &visible[row * stride];
+    const int64_t i = queryOf(block, row);
+    for (int64_t j = 0; j < keys; ++j) {
+      flags[j] = !problem.visible || problem.visible(block.batch, block.head, i, j);
+      pairs += flags[j];
+    }
+  }
+  return pairs;
+}
+
+/// Dot products of all rows with all groups of keys that some row of a row group sees; others are left undefined.
+template <typename Element>
+template <typename T>
+void RowEvaluator<Element>::computeScores(const RowBlock &block, std::vector<T> &queries,
+                                          std::vector<T> &scores) const {
+  const int64_t depth = problem.depth(), stride = head.keyStride;
+  const size_t rows = roundUp(block.count, rowGroup);
+  queries.assign(rows * static_cast<size_t>(depth), 0);
+  scores.resize(rows * static_cast<size_t>(stride));
+  for (size_t row = 0; row < block.count; ++row)
+    loadRow(problem.query, block.batch, block.head, queryOf(block, row), &queries[row * static_cast<size_t>(depth)]);
+  for (size_t row = 0; row < rows; row += rowGroup)
+    for (int64_t j = 0; j < stride; j += keyGroup) {
+      bool any = false;
+      for (size_t r = row; r < row + rowGroup; ++r) {
+        const uint8_t *flags = &visible[r * static_cast<size_t>(stride) + static_cast<size_t>(j)];
+        any |= std::any_of(flags, flags + keyGroup, [](uint8_t flag) { return flag != 0; });
+      }
+      if (any)
+        dots(&queries[row * static_cast<size_t>(depth)], depth, head.keys.data() + j, stride, depth,
+             &scores[row * static_cast<size_t>(stride) + static_cast<size_t>(j)], stride, keyGroup);
+    }
+}
+
+template <typename Element> void RowEvaluator<Element>::collectSeen(size_t row) {
+  const uint8_t *flags = &visible[row * static_cast<size_t>(head.keyStride)];
+  seen.clear();
+  for (int64_t j = 0; j < problem.keys(); ++j)
+    if (flags[j])
+      seen.push_back(static_cast<int32_t>(j));
+}
+
+template <typename Element>
+void RowEvaluator<Element>::finishExact(const RowBlock &block, size_t row, const Exact *scores, double queryNorm) {
+  const int64_t i = queryOf(block, row), depthV = problem.depthV();
+  const auto scale = static_cast<Exact>(problem.scale);
+  std::vector<Exact> weights(seen.size());
+  terms.resize(seen.size());
+  for (size_t n = 0; n < seen.size(); ++n) {
+    const auto j = static_cast<size_t>(seen[n]);
+    const Exact s = scores[j] * scale;
+    double error = bound.scaledDotError(queryNorm, head.keyNorm[j]);
+    weights[n] = s;
+    if (problem.score) {
+      const auto at = [&](double x) { return problem.score(x, block.batch, block.head, i, seen[n]); };
+      const auto before = static_cast<double>(s);
+      const double after = at(before);
+      error = std::max(std::abs(at(before + error) - after), std::abs(at(before - error) - after)) +
+              bound.scoreError(before, after);
+      weights[n] = after;
+    }
+    terms[n] = {static_cast<double>(weights[n]), 0, error, head.valueMax[j]};
+  }
+  const Exact reference = largest(weights);
+  const size_t place = block.first + row;
+  double *output = &evaluation.output[place * static_cast<size_t>(depthV)];
+  if (reference == minusInfinity<Exact>) { // sees no key
+    std::fill(output, output + depthV, 0.0);
+    evaluation.lse[place] = -std::numeric_limits<double>::infinity();
+    return;
+  }
+  Exact sum = 0;
+  for (Exact &weight : weights)
+    sum += weight = std::exp(weight - reference);
+  std::vector<Exact> result(static_cast<size_t>(depthV), 0);
+  accumulate(weights.data(), seen.data(), static_cast<int64_t>(seen.size()), head.values.data(), depthV, depthV,
+             result.data());
+  for (int64_t d = 0; d < depthV; ++d)
+    output[d] = static_cast<double>(result[static_cast<size_t>(d)] / sum);
+  evaluation.lse[place] = static_cast<double>(reference + std::log(sum));
+  computeBound(block, row, weights, sum, queryNorm);
+}
+
+template <typename Element>
+void RowEvaluator<Element>::computeBound(const RowBlock &block, size_t row, const std::vector<Exact> &weights,
+                                         Exact sum, double queryNorm) {
+  size_t kept = 0;
+  for (size_t n = 0; n < terms.size(); ++n) {
+    terms[n].weight = static_cast<double>(weights[n] / sum);
+    if (std::isfinite(terms[n].logit) && std::isfinite(terms[n].weight))
+      terms[kept++] = terms[n];
+  }
+  terms.resize(kept);
+  const size_t place = block.first + row;
+  const RowBound result = bound.row(terms, evaluation.lse[place]);
+  evaluation.outputBound[place] = result.output;
+  evaluation.lseBound[place] = result.lse;
+}
+
+template <typename Element>
+void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, const Plain *scores) {
+  // A library without fusion stores scores and weights as tensors: in the input type, or bf16 where that is 8 bits
+  // wide.
+  const DType input = problem.query.type;
+  const DType stored = sizeOf(input) == 1 ? DType::BF16 : input;
+  const int64_t i = queryOf(block, row), depthV = problem.depthV();
+  std::vector<Plain> weights(seen.size());
+  for (size_t n = 0; n < seen.size(); ++n) {
+    Plain x = roundTo(stored, roundTo(stored, scores[seen[n]]) * static_cast<Plain>(problem.scale));
+    if (problem.score)
+      x = roundTo(stored, static_cast<Plain>(problem.score(x, block.batch, block.head, i, seen[n])));
+    weights[n] = x;
+  }
+  const Plain reference = largest(weights);
+  const size_t place = block.first + row;
+  double *output = &evaluation.unfusedOutput[place * static_cast<size_t>(depthV)];
+  if (reference == minusInfinity<Plain>) {
+    std::fill(output, output + depthV, 0.0);
+    evaluation.unfusedLse[place] = -std::numeric_limits<double>::infinity();
+    return;
+  }
+  Plain sum = 0;
+  for (Plain &weight : weights)
+    sum += weight = std::exp(weight - reference);
+  for (Plain &weight : weights)
+    weight = roundTo(stored, weight / sum);
+  std::vector<Plain> result(static_cast<size_t>(depthV), 0);
+  accumulate(weights.data(), seen.data(), static_cast<int64_t>(seen.size()), head.values.data(), depthV, depthV,
+             result.data());
+  for (int64_t d = 0; d < depthV; ++d)
+    output[d] = static_cast<double>(roundTo(options.outputType, result[static_cast<size_t>(d)]));
+  evaluation.unfusedLse[place] = static_cast<double>(roundTo(options.lseType, reference + std::log(sum)));
+}
+
+template <typename Element> int64_t RowEvaluator<Element>::run(const RowBlock &block) {
+  const int64_t depth = problem.depth();
+  head.load(problem, block.batch, block.head / (problem.heads() / problem.kvHeads()));
+  const int64_t pairs = fillVisible(block);
+  const auto stride = static_cast<size_t>(head.keyStride);
+  std::vector<Exact> exactQueries, exactScores;
+  computeScores(block, exactQueries, exactScores);
+  std::vector<Plain> plainQueries, plainScores;
+  if (options.unfused)
+    computeScores(block, plainQueries, plainScores);
+  for (size_t row = 0; row < block.count; ++row) {
+    collectSeen(row);
+    double squares = 0;
+    for (int64_t d = 0; d < depth; ++d) {
+      const auto q = static_cast<double>(exactQueries[row * static_cast<size_t>(depth) + static_cast<size_t>(d)]);
+      squares += q * q;
+    }
+    finishExact(block, row, exactScores.data() + row * stride, std::sqrt(squares));
+    if (options.unfused)
+      finishUnfused(block, row, plainScores.data() + row * stride);
+  }
+  return pairs;
+}
+
+template class RowEvaluator<float>;
+template class RowEvaluator<double>;
+
+} // namespace fa::reference
