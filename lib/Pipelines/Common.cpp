@@ -36,7 +36,8 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const ScheduleOptions &options
 
 void fa::buildTilePipeline(OpPassManager &pm) {
   pm.addPass(createTileAttentionPass());
-  addCleanup(pm);
+  // No canonicalizer before outlining: it would inline an scf.forall of one iteration, and with it the kernel.
+  pm.addPass(createCSEPass());
 }
 
 void fa::buildOutlinePipeline(OpPassManager &pm) {

@@ -84,7 +84,8 @@ def OutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
+  let dependentDialects = ["::mlir::fa::FADialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect"];
 }
 
 #endif // FA_DIALECT_FA_TRANSFORMS_PASSES

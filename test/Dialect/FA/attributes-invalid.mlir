@@ -1,0 +1,36 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+// Negative never means unlimited (faults.md 17).
+// expected-error @+1 {{expected window bound 'left' to be at least 0, or `none` for unlimited, but got -3}}
+#m = #fa.window<left = -3, right = 0, top_left>
+
+// -----
+
+// expected-error @+1 {{expected an integer or `none` for unlimited}}
+#m = #fa.window<left = all, right = 0, top_left>
+
+// -----
+
+// expected-error @+2 {{to be one of: top_left, bottom_right}}
+// expected-error @+1 {{failed to parse}}
+#m = #fa.causal<bottom_left>
+
+// -----
+
+// expected-error @+1 {{expected tile_kv between 1 and 65536, but got 0}}
+#s = #fa.schedule<tile_q = 64, tile_kv = 0>
+
+// -----
+
+// expected-error @+1 {{expected order = query_outer for target #fa.hopper, but got key_outer}}
+#s = #fa.schedule<tile_q = 128, tile_kv = 64, order = key_outer, target = #fa.hopper>
+
+// -----
+
+// expected-error @+1 {{expected a state of the form <tile_q x depth_v x type>}}
+func.func private @f(!fa.state<4xf32>)
+
+// -----
+
+// expected-error @+1 {{expected element type f32 or f64, but got 'bf16'}}
+func.func private @f(!fa.state<4x4xbf16>)
