@@ -1,5 +1,6 @@
 // Registration of dialects, interfaces, passes and pipelines for tools.
 #include "fa/Pipelines/Register.h"
+#include "fa/Pipelines/CPU.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/FABufferization.h"
@@ -25,4 +26,5 @@ void fa::registerAllPasses() {
   registerFATransformsPasses();
   registerFAConversionPasses();
   registerCommonPipelines();
+  registerCpuPipelines();
 }

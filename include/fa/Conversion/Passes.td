@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 // FAToLoops
 //===----------------------------------------------------------------------===//
 
-def ConvertFAToLoops : Pass<"convert-fa-to-loops"> {
+def ConvertFAToLoopsPass : Pass<"convert-fa-to-loops"> {
   let summary = "Lower attention tiles to plain scalar loops";
   let description = [{
     The portable lowering: `fa.init`, `fa.step`, `fa.finish`, `fa.load_state` and `fa.store_state` become loops over
@@ -36,7 +36,7 @@ def ConvertFAToLoops : Pass<"convert-fa-to-loops"> {
                            "scf::SCFDialect"];
 }
 
-def LowerNaive : Pass<"fa-lower-naive"> {
+def LowerNaivePass : Pass<"fa-lower-naive"> {
   let summary = "Lower fa.attention to the unfused form that materialises all scores";
   let description = [{
     The thing to compare with: three passes over a scratch buffer of `B x Hq x Sq x Sk` scores (scores, softmax, product
@@ -52,6 +52,33 @@ def LowerNaive : Pass<"fa-lower-naive"> {
     ```
   }];
   let dependentDialects = ["arith::ArithDialect", "math::MathDialect", "memref::MemRefDialect", "scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// FAToLLVM
+//===----------------------------------------------------------------------===//
+
+def ConvertFALaunchToLLVMPass : Pass<"convert-fa-launch-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Turn launches in host code into calls of the CPU thread pool";
+  let description = [{
+    `fa.launch` becomes a call of the runtime function
+    ```
+    void fa_launch_blocks(void (*kernel)(int64_t block, void **arguments), int64_t blocks, int32_t heavy_first,
+                          void **arguments)
+    ```
+    with the packed entry `_fa_cpu_<kernel>` of the kernel, which is declared here and made by `fa-emit-packed-entries`
+    when the kernel is in the llvm dialect. `arguments[n]` points at the memref descriptor or scalar of argument n.
+
+    Requires: launches in functions of the module. Runs before the functions are converted to the llvm dialect.
+    Leaves alone: everything else.
+
+    ```mlir
+    fa.launch @kernel grid(%n) heavy_first args(%q : memref<1x1x?x64xf32>)
+    // becomes
+    llvm.call @fa_launch_blocks(%entry, %blocks, %heavy_first, %arguments) : (!llvm.ptr, i64, i32, !llvm.ptr) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // FA_CONVERSION_PASSES

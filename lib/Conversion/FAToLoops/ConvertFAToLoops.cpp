@@ -11,7 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace mlir::fa {
-#define GEN_PASS_DEF_CONVERTFATOLOOPS
+#define GEN_PASS_DEF_CONVERTFATOLOOPSPASS
 #include "fa/Conversion/Passes.h.inc"
 } // namespace mlir::fa
 
@@ -279,7 +279,7 @@ private:
   SmallVector<Operation *> structured;
 };
 
-struct ConvertFAToLoopsPass : fa::impl::ConvertFAToLoopsBase<ConvertFAToLoopsPass> {
+struct ConvertFAToLoops : fa::impl::ConvertFAToLoopsPassBase<ConvertFAToLoops> {
   void runOnOperation() override {
     TileLowering lowering;
     for (Region &region : getOperation()->getRegions())

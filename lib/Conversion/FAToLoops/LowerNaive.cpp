@@ -7,7 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::fa {
-#define GEN_PASS_DEF_LOWERNAIVE
+#define GEN_PASS_DEF_LOWERNAIVEPASS
 #include "fa/Conversion/Passes.h.inc"
 } // namespace mlir::fa
 
@@ -151,7 +151,7 @@ private:
   Value scores, references, sums, row;
 };
 
-struct LowerNaivePass : fa::impl::LowerNaiveBase<LowerNaivePass> {
+struct LowerNaive : fa::impl::LowerNaivePassBase<LowerNaive> {
   void runOnOperation() override {
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) { ops.push_back(op); });

@@ -1,5 +1,5 @@
-// Unpacks an argument array into the C interface of a lowered kernel. Memref arguments of the C interface are pointers to
-// descriptors, so only scalars are loaded.
+// Unpacks an argument array into the C interface of a lowered kernel. Memref arguments of the C interface are pointers
+// to descriptors, so only scalars are loaded.
 #include "fa/Target/CPU/PackedEntry.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -10,6 +10,11 @@ using namespace mlir::fa;
 std::string mlir::fa::packedEntryName(llvm::StringRef kernel) { return "_fa_cpu_" + kernel.str(); }
 
 LogicalResult mlir::fa::emitPackedEntry(ModuleOp module, llvm::StringRef kernel) {
+  if (auto existing = module.lookupSymbol<LLVM::LLVMFuncOp>(packedEntryName(kernel))) {
+    if (!existing.isExternal())
+      return success();
+    existing.erase(); // host code that launches the kernel declares its entry
+  }
   auto interface = module.lookupSymbol<LLVM::LLVMFuncOp>("_mlir_ciface_" + kernel.str());
   if (!interface)
     return module.emitError() << "expected a kernel '" << kernel << "' with a C interface, but got none";
