@@ -21,9 +21,13 @@ using namespace mlir::fa::loops;
 
 static bool isState(Type type) { return isa<StateType>(type); }
 
-/// Drops the values of state type from a list.
-static SmallVector<Value> withoutStates(ValueRange values) {
-  return llvm::to_vector(llvm::make_filter_range(values, [](Value v) { return !isState(v.getType()); }));
+/// The values whose place in `types` is not that of a state. The values may have been dropped already, hence the types.
+static SmallVector<Value> withoutStates(ValueRange values, TypeRange types) {
+  SmallVector<Value> kept;
+  for (auto [value, type] : llvm::zip(values, types))
+    if (!isState(type))
+      kept.push_back(value);
+  return kept;
 }
 
 //===----------------------------------------------------------------------===//
@@ -166,7 +170,8 @@ private:
       if (failed(verifySingleUse(argument)))
         return failure();
       carried.push_back(scratch.lookup(init));
-      scratch[argument] = scratch[result] = carried.back();
+      scratch[argument] = carried.back();
+      scratch[result] = carried.back();
     }
     if (failed(lower(loop.getRegion())))
       return failure();
@@ -226,7 +231,7 @@ public:
 private:
   static void dropStatesFromYield(Block *block) {
     Operation *yield = block->getTerminator();
-    yield->setOperands(withoutStates(yield->getOperands()));
+    yield->setOperands(withoutStates(yield->getOperands(), block->getParentOp()->getResultTypes()));
   }
 
   static void replaceResults(Operation *from, Operation *to) {
@@ -244,7 +249,7 @@ private:
     OpBuilder builder(loop);
     dropStatesFromYield(loop.getBody());
     auto lowered = scf::ForOp::create(builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-                                      loop.getStep(), withoutStates(loop.getInitArgs()));
+                                      loop.getStep(), withoutStates(loop.getInitArgs(), loop.getResultTypes()));
     lowered->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     Block *body = lowered.getBody();
     if (!body->empty())
