@@ -6,6 +6,7 @@
 #include "fa/Dialect/FA/IR/FABufferization.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/Common.h"
+#include "fa/Dialect/Hopper/IR/Hopper.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -17,7 +18,7 @@ void fa::registerAllDialects(DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
-  registry.insert<FADialect>();
+  registry.insert<FADialect, hopper::HopperDialect>();
   registerBufferizationInterfaces(registry);
 }
 
