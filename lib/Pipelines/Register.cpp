@@ -5,8 +5,9 @@
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/FABufferization.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
-#include "fa/Pipelines/Common.h"
 #include "fa/Dialect/Hopper/IR/Hopper.h"
+#include "fa/Dialect/Hopper/Transforms/Passes.h"
+#include "fa/Pipelines/Common.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -25,6 +26,7 @@ void fa::registerAllDialects(DialectRegistry &registry) {
 void fa::registerAllPasses() {
   mlir::registerAllPasses();
   registerFATransformsPasses();
+  hopper::registerHopperTransformsPasses();
   registerFAConversionPasses();
   registerCommonPipelines();
   registerCpuPipelines();

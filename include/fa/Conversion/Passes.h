@@ -1,5 +1,6 @@
 // Passes that convert between dialects. Reference: docs/Passes/ConversionPasses.md.
 #pragma once
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::fa {
