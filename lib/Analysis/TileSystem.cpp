@@ -70,7 +70,7 @@ bool TileSystem::implied(ArrayRef<AffineExpr> given, AffineExpr expr) {
 
 static bool hasLargeCoefficient(const FlatLinearConstraints &constraints) {
   auto large = [](ArrayRef<int64_t> row) {
-    return llvm::any_of(row, [](int64_t c) { return c > kMaxIntegerCoefficient || c < -kMaxIntegerCoefficient; });
+    return llvm::any_of(row.drop_back(), [](int64_t c) { return c > kMaxIntegerCoefficient || c < -kMaxIntegerCoefficient; });
   };
   for (unsigned row = 0; row < constraints.getNumInequalities(); ++row)
     if (large(constraints.getInequality64(row)))
@@ -94,7 +94,7 @@ bool TileSystem::infeasible(ArrayRef<AffineExpr> constraints, unsigned numDims) 
     return false;
   unsigned limit = effort == Effort::Rational ? kMaxRationalQueries : kMaxIntegerQueries;
   if (++queries > limit || live.size() > kMaxConstraints ||
-      llvm::any_of(live, [](AffineExpr e) { return affineMagnitude(e) > kMaxAffineMagnitude * 16; })) {
+      llvm::any_of(live, [](AffineExpr e) { return affineMagnitude(e) > kMaxAffineMagnitude * 1024; })) {
     limitMet = true;
     return false;
   }

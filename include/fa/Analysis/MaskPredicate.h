@@ -18,7 +18,7 @@ enum MaskSymbol : unsigned { kMaskSq = 0, kMaskSk = 1, kFirstMaskOperand = 2 };
 
 /// Largest magnitude an affine expression may reach with every variable below 2^31; a larger one is not
 /// read as affine (the integer programs behind the analysis work on 64-bit rows).
-inline constexpr double kMaxAffineMagnitude = 0x1p56;
+inline constexpr double kMaxAffineMagnitude = 0x1p50;
 
 /// A formula of more nodes than this is not built: it becomes unknown (chains of xor double at every link).
 inline constexpr unsigned kMaxPredicateSize = 1024;
