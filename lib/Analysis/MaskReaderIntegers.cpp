@@ -116,7 +116,7 @@ std::optional<AffineExpr> MaskReader::lengthFor(Value value) {
 std::optional<MaskReader::Pieces> MaskReader::readInteger(Value value) {
   if (auto it = integers.find(value); it != integers.end())
     return it->second;
-  if (depth >= kMaxIntegerDepth)
+  if (depth >= kMaxIntegerDepth || value.getType().isInteger(1)) // booleans are formulas, not numbers
     return std::nullopt;
   ++depth;
   std::optional<Pieces> result = readAffine(value);
