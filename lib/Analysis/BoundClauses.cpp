@@ -89,3 +89,20 @@ bool fa::alwaysAtLeast(TileSystem &system, const TileBound &a, const TileBound &
   llvm::append_range(clauses, compareClauses(tile, Comparison::AtOrAbove, a));
   return !mayHold(system, system.facts, std::move(clauses), 1);
 }
+
+TileBound fa::simplify(TileSystem &system, const TileBound &bound) {
+  if (bound.kind() != Kind::Min && bound.kind() != Kind::Max)
+    return bound;
+  bool isMin = bound.kind() == Kind::Min;
+  std::vector<TileBound> terms(bound.terms());
+  for (size_t n = 0; n < terms.size() && terms.size() > 1;) {
+    auto replaces = [&](const TileBound &other) {
+      return &other != &terms[n] && (isMin ? alwaysAtLeast(system, terms[n], other) : alwaysAtLeast(system, other, terms[n]));
+    };
+    if (llvm::any_of(terms, replaces))
+      terms.erase(terms.begin() + n);
+    else
+      ++n;
+  }
+  return isMin ? TileBound::min(std::move(terms)) : TileBound::max(std::move(terms));
+}

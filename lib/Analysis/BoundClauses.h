@@ -21,4 +21,7 @@ bool mayHold(TileSystem &system, llvm::SmallVector<AffineExpr> constraints, std:
 /// Is a >= b for every query tile?
 bool alwaysAtLeast(TileSystem &system, const TileBound &a, const TileBound &b);
 
+/// Drops the terms of a min or max that another term makes redundant.
+TileBound simplify(TileSystem &system, const TileBound &bound);
+
 } // namespace mlir::fa

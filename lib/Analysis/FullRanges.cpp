@@ -78,7 +78,7 @@ private:
   }
 
   void cutHoles() {
-    TileBound begin = TileBound::max(lower), end = TileBound::min(upper);
+    TileBound begin = simplify(system, TileBound::max(lower)), end = simplify(system, TileBound::min(upper));
     // A range ends before the next hole and every later one: the next may be empty when a later one is not.
     std::vector<TileBound> ends(holes.size() + 1, end);
     for (size_t n = holes.size(); n-- > 0;) {

@@ -98,8 +98,12 @@ int64_t TileBound::evaluate(ArrayRef<int64_t> symbols) const {
 
 TileBound TileBound::plus(int64_t value) const {
   TileBound result = *this;
-  if (boundKind == Kind::Affine)
-    result.affineExpr = affineExpr + value;
+  if (boundKind == Kind::Affine) {
+    auto division = dyn_cast<AffineBinaryOpExpr>(affineExpr);
+    auto divisor = division ? dyn_cast<AffineConstantExpr>(division.getRHS()) : AffineConstantExpr();
+    bool floors = divisor && affineExpr.getKind() == AffineExprKind::FloorDiv; // (x + v c) floordiv c is shorter
+    result.affineExpr = floors ? (division.getLHS() + value * divisor.getValue()).floorDiv(divisor) : affineExpr + value;
+  }
   for (TileBound &term : result.boundTerms)
     term = term.plus(value);
   return result;

@@ -1,4 +1,5 @@
 // Visible key tiles: one span per disjunct, grouped so that no group has a gap, groups in ascending order.
+#include "BoundClauses.h"
 #include "MaskBoundsParts.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -108,8 +109,8 @@ private:
         cover.push_back(TileBound::guarded(allGuards(system, span, true), span.endTile(tile), none));
     }
     TileRun run;
-    run.lower = TileBound::min(std::move(lower));
-    run.upper = TileBound::max(std::move(upper));
+    run.lower = simplify(system, TileBound::min(std::move(lower)));
+    run.upper = simplify(system, TileBound::max(std::move(upper)));
     run.cover = severalRuns ? TileBound::max(std::move(cover)) : run.upper;
     run.startsAfterCover = !bounds.runs.empty();
     return run;

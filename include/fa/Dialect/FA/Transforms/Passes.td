@@ -69,6 +69,56 @@ def TileAttentionPass : Pass<"fa-tile-attention"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def EliminateMaskedTilesPass : Pass<"fa-eliminate-masked-tiles"> {
+  let summary = "loop bounds from the mask: no fully masked tile is visited";
+  let description = [{
+    Requires: tile loops as `fa-tile-attention` builds them (any order). Guarantees: the loop over the tiles of a step with a
+    mask visits only tiles that may hold a visible pair, in one loop per run of such tiles; bounds are affine and arith
+    operations on the lengths and on whatever the mask reads that depends on neither position. A query tile that sees
+    nothing runs no step. Where the visible tiles are no union of ranges (dilation), a test per tile skips the rest
+    (`tile-test`). A remark on the step tells the bounds; a second one, `conservative`, why they are not exact. Each
+    result is proved by integer emptiness (`prove`); without a proof every tile is visited. Leaves alone: steps without a mask.
+
+    ```mlir
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %s0) -> (!fa.state<64x64xf32>) {
+      %s1 = fa.step %s, %q[%b, %h, %t], %k, %v[%b, %h, %j] tile_kv(64) mask (...) { j <= i } : ...
+    ```
+    becomes, for lengths that are multiples of 64,
+    ```mlir
+    %hi = affine.apply affine_map<()[s0] -> (s0 + 1)>()[%t]
+    %r = scf.for %j = %c0 to %hi step %c1 iter_args(%s = %s0) -> (!fa.state<64x64xf32>) {
+      %s1 = fa.step %s, %q[%b, %h, %t], %k, %v[%b, %h, %j] tile_kv(64) mask (...) { j <= i } : ...
+    ```
+    See docs/MaskAnalysis.md.
+  }];
+  let options = [
+    Option<"prove", "prove", "bool", "true", "prove every result before it is used">,
+    Option<"tileTest", "tile-test", "bool", "true", "test each tile where bounds alone are not exact">];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def PeelMaskedTilesPass : Pass<"fa-peel-masked-tiles"> {
+  let summary = "full tiles run in a loop whose step has no mask";
+  let description = [{
+    Requires: tile loops, best after `fa-eliminate-masked-tiles`. Guarantees: every loop is cut into loops of full tiles, whose
+    step is marked `full` and has no mask region, and loops of partial ones, whose step keeps it. A step without a mask is
+    cut at the last key tile when that one reaches past the keys. Loops run from the diagonal down: the induction variable
+    counts from 0 and the tile is `hi - 1 - iv` (`order=ascending`: from the first tile up). Leaves alone: full steps; with
+    key tiles outside, loops whose last key tile is not known to be whole.
+
+    ```mlir
+    %p = scf.for %iv = %c0 to %partial ... { %j = hi - 1 - %iv; fa.step ... mask {...} }
+    %r = scf.for %iv = %c0 to %full ...    { %j = cut - 1 - %iv; fa.step ... full }
+    ```
+  }];
+  let options = [
+    Option<"prove", "prove", "bool", "true", "prove every result before it is used">,
+    Option<"order", "order", "std::string", "\"descending\"", "descending (from the diagonal down) or ascending">];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def OutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "scf.forall becomes a kernel function over a grid and a launch";
   let description = [{
