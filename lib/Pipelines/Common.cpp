@@ -40,6 +40,12 @@ void fa::buildTilePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+void fa::buildEliminatePipeline(OpPassManager &pm) {
+  pm.addPass(createEliminateMaskedTilesPass());
+  pm.addPass(createPeelMaskedTilesPass());
+  pm.addPass(createCSEPass());
+}
+
 void fa::buildOutlinePipeline(OpPassManager &pm) {
   pm.addPass(createOutlineKernelsPass());
   addCleanup(pm);
@@ -49,6 +55,7 @@ void fa::buildKernelsPipeline(OpPassManager &pm, const ScheduleOptions &options)
   buildBufferizePipeline(pm);
   buildSchedulePipeline(pm, options);
   buildTilePipeline(pm);
+  buildEliminatePipeline(pm);
   buildOutlinePipeline(pm);
 }
 

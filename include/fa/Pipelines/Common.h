@@ -23,6 +23,8 @@ void buildBufferizePipeline(OpPassManager &pm);
 void buildSchedulePipeline(OpPassManager &pm, const ScheduleOptions &options);
 /// L0 -> L1: loops over tiles.
 void buildTilePipeline(OpPassManager &pm);
+/// L1 -> L3: loop bounds from the mask, full tiles without masking.
+void buildEliminatePipeline(OpPassManager &pm);
 /// scf.forall -> kernel functions and launches.
 void buildOutlinePipeline(OpPassManager &pm);
 /// All of the above: `fa-kernels-pipeline`.
