@@ -102,9 +102,9 @@ TEST(Verdict, PassesAnHonestKernel) {
   for (DType type : {DType::F32, DType::F16, DType::BF16})
     for (double spread : {0.1, 1.0, 4.0})
       for (int64_t tile : {1, 16, 100}) {
-        TestProblem t(type, 1, 4, 2, 40, 100, 32, 24);
+        TestProblem t(type, 1, 4, 2, 24, 60, 32, 24);
         t.random(static_cast<unsigned>(tile), spread);
-        t.problem.visible = [](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + 60 && j >= i - 20; };
+        t.problem.visible = [](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + 36 && j >= i - 12; };
         expectPass(t, {.tile = tile}, type);
         expectPass(t, {.tile = tile, .weightedSum = true}, type);
         t.problem.score = [](double s, int64_t, int64_t h, int64_t i, int64_t j) {
