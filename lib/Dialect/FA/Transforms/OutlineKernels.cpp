@@ -124,6 +124,9 @@ private:
     for (OpFoldResult bound : loop.getMixedUpperBound()) {
       if (auto value = dyn_cast<Value>(bound))
         bound = mapping.lookupOrDefault(value);
+      // An empty dim launches no block; the op that splits block numbers wants a positive size all the same.
+      if (getConstantIntValue(bound) == 0)
+        bound = builder.getIndexAttr(1);
       sizes.push_back(bound);
     }
     auto delinearize = affine::AffineDelinearizeIndexOp::create(builder, loc, block, sizes);
