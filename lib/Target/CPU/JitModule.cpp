@@ -28,7 +28,7 @@ namespace {
 JitModule::JitModule(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
 JitModule::~JitModule() = default;
 
-::fa::Expected<std::unique_ptr<JitModule>> JitModule::load(llvm::ArrayRef<char> object) {
+::fa::Expected<std::unique_ptr<JitModule>> JitModule::load(llvm::ArrayRef<char> object, llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -44,6 +44,12 @@ JitModule::~JitModule() = default;
   if (!process)
     return makeError("could not search this process for symbols: " + llvm::toString(process.takeError()));
   (*jit)->getMainJITDylib().addGenerator(std::move(*process));
+  llvm::orc::SymbolMap given;
+  for (const auto &[name, address] : symbols)
+    given[(*jit)->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                            llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (llvm::Error error = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(given))))
+    return makeError("could not define symbols for the JIT: " + llvm::toString(std::move(error)));
   if (llvm::Error error = (*jit)->addObjectFile(std::move(buffer)))
     return makeError("expected an object file for this machine, but got: " + llvm::toString(std::move(error)));
   return std::unique_ptr<JitModule>(new JitModule(std::move(*jit)));

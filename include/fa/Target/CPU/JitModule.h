@@ -15,8 +15,9 @@ namespace mlir::fa {
 /// come from this process.
 class JitModule {
 public:
-  /// `object` is an ELF object for this machine, copied.
-  static ::fa::Expected<std::unique_ptr<JitModule>> load(llvm::ArrayRef<char> object);
+  /// `object` is an ELF object for this machine, copied. `symbols` are names it may call, with their addresses.
+  static ::fa::Expected<std::unique_ptr<JitModule>>
+  load(llvm::ArrayRef<char> object, llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols = {});
   ~JitModule();
   /// Address of a function; fails with the name when the object has none or needs a symbol that this process lacks.
   ::fa::Expected<void *> lookup(llvm::StringRef name) const;

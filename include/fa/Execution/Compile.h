@@ -1,0 +1,68 @@
+// From a program to code that runs: pipelines chosen by device and lowering, timed and printable stage by stage.
+#pragma once
+#include "fa/Execution/Program.h"
+#include "fa/Runtime/Driver.h"
+#include "fa/Support/Expected.h"
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fa::execution {
+
+struct CompileOptions {
+  std::string device = "auto";   ///< auto, cpu, cuda or emulator
+  std::string lowering = "auto"; ///< auto, loops, vector or naive (CPUs only)
+  std::string schedule;          ///< a whole #fa.schedule<...>; empty: machine model
+  int64_t tileQ = 0, tileKv = 0; ///< single fields of it; 0: machine model
+  std::string order;             ///< query_outer or key_outer; empty: query_outer
+  unsigned threads = 0;          ///< 0: one for each core
+  std::set<std::string> dump;    ///< names of stages whose IR `onStage` gets
+  std::function<void(const std::string &stage, const std::string &ir)> onDump;
+  std::function<void(const std::string &stage)> onStage; ///< called when a stage begins
+};
+
+/// A stage of compilation, as --dump-ir names it.
+struct StageInfo {
+  std::string name, what;
+};
+/// All stages of all pipelines, in order.
+std::vector<StageInfo> allStages();
+
+struct StageTime {
+  std::string name;
+  double seconds = 0;
+};
+
+/// What was compiled, and how long it took.
+struct CompileReport {
+  std::string device;   ///< the driver's own words
+  std::string target;   ///< cpu or sm_90a
+  std::string lowering; ///< loops, vector, naive or hopper
+  std::string choice;   ///< why `auto` chose them; empty when nothing was left to choose
+  std::string schedule; ///< as an attribute; empty for naive
+  std::vector<std::string> kernels;
+  std::vector<StageTime> stages;
+  std::vector<std::string> remarks;
+
+  double seconds() const;
+};
+
+/// Ready to run any number of times, on any data and on any lengths that its types leave open. Needs no MLIR any more.
+class CompiledAttention {
+public:
+  virtual ~CompiledAttention() = default;
+  const CompileReport &report() const { return compileReport; }
+  virtual runtime::Driver &driver() = 0;
+  /// Tensors live in memory of driver(). Returns the execution time in seconds.
+  virtual Expected<double> run(const runtime::Bindings &bindings) = 0;
+
+protected:
+  CompileReport compileReport;
+};
+
+/// Leaves the program as it is. Errors name the stage and the place in the source.
+Expected<std::unique_ptr<CompiledAttention>> compile(const Program &program, const CompileOptions &options);
+
+} // namespace fa::execution

@@ -1,0 +1,106 @@
+// Stage lists, and running them.
+#include "Pipeline.h"
+#include "fa/Conversion/Passes.h"
+#include "fa/Pipelines/CPU.h"
+#include "fa/Pipelines/Common.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+namespace fa::execution {
+namespace {
+using mlir::OpPassManager;
+
+std::string print(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  return text;
+}
+} // namespace
+
+double CompileReport::seconds() const {
+  double sum = 0;
+  for (const StageTime &stage : stages)
+    sum += stage.seconds;
+  return sum;
+}
+
+std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target) {
+  const auto schedule = [options, target](OpPassManager &manager) {
+    mlir::fa::ScheduleOptions wanted;
+    wanted.target = target;
+    wanted.schedule = options.schedule;
+    wanted.tileQ = options.tileQ;
+    wanted.tileKv = options.tileKv;
+    wanted.order = options.order;
+    mlir::fa::buildSchedulePipeline(manager, wanted);
+  };
+  return {{"schedule", "L0: named masks expanded, a schedule attached", schedule},
+          {"tiles", "L1: loops over tiles with an online softmax", mlir::fa::buildTilePipeline},
+          {"kernels", "kernel functions over a grid, and their launches", mlir::fa::buildOutlinePipeline}};
+}
+
+std::vector<Stage> cpuStages(const std::string &lowering) {
+  std::vector<Stage> stages;
+  if (lowering == "naive")
+    stages.push_back({"naive", "three passes over all scores", [](OpPassManager &manager) {
+                        manager.addPass(mlir::fa::createLowerNaivePass());
+                      }});
+  stages.push_back({"llvm", "the llvm dialect of the CPU", mlir::fa::buildCpuLoopsPipeline});
+  return stages;
+}
+
+std::vector<StageInfo> allStages() {
+  std::vector<StageInfo> infos{{"source", "as it was read or built from flags"},
+                               {"input", "L0 on memrefs: what the check evaluates"}};
+  const auto add = [&](const std::vector<Stage> &stages) {
+    for (const Stage &stage : stages)
+      if (std::none_of(infos.begin(), infos.end(), [&](const StageInfo &info) { return info.name == stage.name; }))
+        infos.push_back({stage.name, stage.what});
+  };
+  add(kernelStages({}, "cpu"));
+  add(cpuStages("naive"));
+  return infos;
+}
+
+void StageRunner::dump(const std::string &stage) {
+  if (options.onDump && options.dump.count(stage))
+    options.onDump(stage, print(module));
+}
+
+Status StageRunner::run(const std::string &name, const std::function<Status()> &step) {
+  if (options.onStage)
+    options.onStage(name);
+  const auto start = std::chrono::steady_clock::now();
+  Status status;
+  std::vector<std::string> remarks;
+  {
+    DiagnosticText diagnostics(*module.getContext());
+    status = step();
+    if (!status)
+      status = makeError(diagnostics.errors(status.message()));
+    remarks = diagnostics.remarks();
+  }
+  report.stages.push_back({name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+  report.remarks.insert(report.remarks.end(), remarks.begin(), remarks.end());
+  if (status)
+    dump(name);
+  return status;
+}
+
+Status StageRunner::run(const std::vector<Stage> &stages) {
+  for (const Stage &stage : stages) {
+    Status status = run(stage.name, [&]() -> Status {
+      mlir::PassManager manager(module.getContext());
+      stage.build(manager);
+      if (mlir::failed(manager.run(module)))
+        return makeError("stage '" + stage.name + "' failed");
+      return Status::success();
+    });
+    if (!status)
+      return status;
+  }
+  return Status::success();
+}
+
+} // namespace fa::execution
