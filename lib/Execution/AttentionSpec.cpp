@@ -241,6 +241,40 @@ Status AttentionSpec::validate() const {
   return Status::success();
 }
 
+std::map<std::string, std::vector<int64_t>> AttentionSpec::openShapes() const {
+  if (!dynamicLengths)
+    return {};
+  std::map<std::string, std::vector<int64_t>> shapes{{"q", {batch, heads, seqQ, depth}},
+                                                     {"k", {batch, kvHeads, seqKv, depth}}};
+  if (!bias.empty())
+    shapes["bias"] = bias;
+  return shapes;
+}
+
+std::string AttentionSpec::describe() const {
+  std::string text = std::string(nameOf(dtype));
+  if (kvHeads != heads)
+    text += ", " + std::to_string(heads) + " query heads over " + std::to_string(kvHeads);
+  if (causal)
+    text += std::string(", causal ") + nameOf(*causal);
+  const auto bound = [](std::optional<int64_t> value) { return value ? std::to_string(*value) : "none"; };
+  if (window)
+    text += ", window " + bound(window->left) + " to the left and " + bound(window->right) + " to the right, " +
+            nameOf(window->corner);
+  text += scale ? ", scale " + formatNumber(*scale) : ", scale 1/sqrt(" + std::to_string(depth) + ")";
+  if (softcap)
+    text += ", softcap " + formatNumber(*softcap);
+  if (!bias.empty())
+    text += ", bias " + formatShape(bias);
+  if (alibi)
+    text += std::string(", ALiBi ") + nameOf(*alibi);
+  if (layout == Layout::Bshd)
+    text += ", layout bshd";
+  if (dynamicLengths)
+    text += ", lengths left open";
+  return text;
+}
+
 std::string AttentionSpec::toIR() const { return Writer(*this).write(); }
 
 } // namespace fa::execution

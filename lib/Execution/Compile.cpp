@@ -46,6 +46,16 @@ private:
   Status load(mlir::ModuleOp module);
 };
 
+/// The schedules of a module's attentions, as attributes.
+std::string scheduleOf(mlir::ModuleOp module) {
+  std::string text;
+  module.walk([&](mlir::fa::AttentionOp op) {
+    llvm::raw_string_ostream stream(text);
+    stream << (text.empty() ? "" : ", ") << op.getScheduleAttr();
+  });
+  return text;
+}
+
 /// True if a function does nothing that the runtime could not do: constants, dims, views and launches.
 bool holdsLaunchesOnly(func::FuncOp entry) {
   bool launches = false;
@@ -134,13 +144,19 @@ Expected<std::unique_ptr<CompiledAttention>> CpuAttention::compile(const Program
   report.target = "cpu";
   report.lowering = naive ? "naive" : "loops";
   if (options.lowering == "auto")
-    report.choice = "lowering loops: plain loops work for every dtype and shape";
+    report.choice = "auto: plain loops work for every dtype and shape";
   mlir::OwningOpRef<mlir::ModuleOp> module = program.module().clone();
   StageRunner runner(*module, options, report);
   runner.dump("input");
-  if (!naive)
-    if (Status status = runner.run(kernelStages(options, "cpu")); !status)
-      return status.error();
+  if (!naive) {
+    std::vector<Stage> stages = kernelStages(options, "cpu");
+    for (const Stage &stage : stages) {
+      if (Status status = runner.run({stage}); !status)
+        return status.error();
+      if (stage.name == "schedule")
+        report.schedule = scheduleOf(*module);
+    }
+  }
   auto entry = module->lookupSymbol<func::FuncOp>(program.function().getName());
   const bool direct = holdsLaunchesOnly(entry);
   Status described = direct ? result->describeKernels(*module, entry) : result->describeHost(program, *module, entry);

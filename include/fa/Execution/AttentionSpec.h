@@ -3,6 +3,7 @@
 #include "fa/Support/DType.h"
 #include "fa/Support/Expected.h"
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,8 +47,12 @@ struct AttentionSpec {
   Status validate() const;
   /// The shape of a bias from its spelling: sizes or the names B, H, Q, K joined by `x`, as in 1xHx1xK.
   Expected<std::vector<int64_t>> parseBias(const std::string &text) const;
+  /// Sizes that the IR leaves open, by tensor name.
+  std::map<std::string, std::vector<int64_t>> openShapes() const;
   /// A module with one function @attention over memrefs named q, k, v, bias, slopes, o, lse; text of MLIR.
   std::string toIR() const;
+  /// One line for people, such as `f32, 32 query heads over 8, causal bottom_right`.
+  std::string describe() const;
 };
 
 /// `LEFT,RIGHT` or `LEFT,RIGHT,CORNER`; `none` is unlimited, negative numbers are refused. Without a corner, `fallback`.

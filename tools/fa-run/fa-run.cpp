@@ -1,0 +1,64 @@
+// Compiles an attention kernel for given shapes, executes it, checks it against the reference and times it.
+#include "Flags.h"
+#include "Progress.h"
+#include "fa/Execution/Report.h"
+#include <iostream>
+
+using namespace fa;
+using namespace fa::run_tool;
+
+namespace {
+
+int fail(const Error &error) {
+  std::cerr << "fa-run: " << error.message << "\n";
+  return 1;
+}
+
+Expected<execution::Program> load(const Flags &flags) {
+  return flags.spec ? execution::Program::fromSpec(*flags.spec) : execution::Program::fromFile(flags.file, flags.entry);
+}
+
+int runExperiment(Flags flags) {
+  Progress progress;
+  execution::Experiment experiment;
+  experiment.problem = flags.spec ? flags.spec->describe() : flags.file;
+  const auto show = [&](const std::string &stage, const std::string &ir) {
+    if (flags.json)
+      experiment.ir[stage] = ir;
+    else
+      std::cout << "// " << stage << "\n" << ir << "\n";
+  };
+  flags.compile.dump = {flags.dump.begin(), flags.dump.end()};
+  flags.compile.onDump = show;
+  flags.compile.onStage = [&](const std::string &stage) { progress.begin("compiling (" + stage + ")"); };
+  flags.run.onPhase = [&](const std::string &phase) { progress.begin(phase); };
+
+  Expected<execution::Program> program = load(flags);
+  if (!program)
+    return fail(program.error());
+  if (flags.compile.dump.count("source"))
+    show("source", program->sourceText());
+  Expected<std::unique_ptr<execution::CompiledAttention>> kernel = execution::compile(*program, flags.compile);
+  if (!kernel)
+    return fail(kernel.error());
+  experiment.compiled = (*kernel)->report();
+  if (flags.remarks && !flags.json)
+    for (const std::string &remark : experiment.compiled.remarks)
+      std::cout << remark << "\n";
+  Expected<execution::RunReport> ran = execution::run(*program, **kernel, flags.run);
+  progress.begin("");
+  if (!ran)
+    return fail(ran.error());
+  experiment.ran = std::move(*ran);
+  std::cout << (flags.json ? execution::toJson(experiment) : execution::toTable(experiment));
+  return experiment.ran.passed() ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::variant<Flags, int> parsed = parseFlags(argc, argv);
+  if (const int *code = std::get_if<int>(&parsed))
+    return *code;
+  return runExperiment(std::get<Flags>(std::move(parsed)));
+}
