@@ -1,0 +1,78 @@
+#include "fa/Analysis/MachineModel.h"
+#include <gtest/gtest.h>
+
+using namespace fa;
+using namespace fa::analysis;
+
+namespace {
+
+AttentionShape shape(int64_t depth, DType type, int64_t length = 4096) {
+  return {.seqQ = length, .seqKv = length, .depth = depth, .depthV = depth, .input = type, .output = type};
+}
+
+TEST(MachineModel, HostIsDescribed) {
+  const CpuModel host = CpuModel::host();
+  EXPECT_FALSE(host.name.empty());
+  EXPECT_GE(host.cores, 1u);
+  EXPECT_GE(host.l1, 8 << 10);
+  EXPECT_GE(host.l2, host.l1);
+  EXPECT_TRUE(host.vectorBytes == 16 || host.vectorBytes == 32 || host.vectorBytes == 64);
+}
+
+TEST(MachineModel, CpuTilesFitTheCacheAndTheSequence) {
+  CpuModel machine;
+  machine.vectorBytes = 64;
+  for (int64_t depth : {16, 64, 128, 256, 1024, 8192})
+    for (DType type : {DType::F32, DType::F64, DType::BF16}) {
+      const CpuTiles tiles = chooseTiles(machine, shape(depth, type));
+      const ResourceUse use = resourcesOf(machine, shape(depth, type), tiles)[0];
+      EXPECT_TRUE(use.fits() || tiles.tileKv <= 32) << depth << ": " << use.needed;
+      EXPECT_GE(tiles.tileQ, 8);
+    }
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileQ, 128);
+  EXPECT_LT(chooseTiles(machine, shape(1024, DType::F32)).tileKv, 128);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 1)).tileQ, 16);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 33)).tileKv, 48);
+}
+
+TEST(MachineModel, KnownGoodHopperTilesFit) {
+  // Compiled without a spill (docs/Decisions/0053).
+  const HopperModel h100;
+  EXPECT_TRUE(checkTiles(h100, shape(128, DType::BF16), {128, 128, 2, 2}));
+  EXPECT_TRUE(checkTiles(h100, shape(128, DType::BF16), {128, 176, 2, 2}));
+  EXPECT_TRUE(checkTiles(h100, shape(256, DType::BF16), {128, 80, 2, 2}));
+  EXPECT_TRUE(checkTiles(h100, shape(64, DType::BF16), {192, 128, 2, 3}));
+}
+
+TEST(MachineModel, KnownBadHopperTilesAreRefused) {
+  const HopperModel h100;
+  EXPECT_FALSE(checkTiles(h100, shape(128, DType::BF16), {192, 128, 2, 3}));
+  EXPECT_FALSE(checkTiles(h100, shape(64, DType::BF16), {192, 192, 2, 3}));
+  const Status shared = checkTiles(h100, shape(256, DType::F32), {128, 128, 2, 2});
+  ASSERT_FALSE(shared);
+  EXPECT_NE(shared.message().find("expected at most 232448 bytes of shared memory, but got 656384 for tile_q = 128"),
+            std::string::npos)
+      << shared.message();
+  EXPECT_NE(shared.message().find("nearest that fits: tile_q = "), std::string::npos) << shared.message();
+  const Status shape_ = checkTiles(h100, shape(64, DType::BF16), {128, 100, 2, 2});
+  EXPECT_NE(shape_.message().find("multiple of 8"), std::string::npos);
+}
+
+TEST(MachineModel, ChosenHopperTilesFitAndHopelessDepthsSaySo) {
+  const HopperModel h100;
+  for (int64_t depth : {16, 40, 64, 96, 128, 192, 256})
+    for (DType type : {DType::BF16, DType::F16, DType::E4M3}) {
+      const auto tiles = chooseTiles(h100, shape(depth, type));
+      ASSERT_TRUE(tiles) << depth << tiles.message();
+      EXPECT_TRUE(checkTiles(h100, shape(depth, type), *tiles));
+      EXPECT_GE(tiles->stages, 2) << depth;
+    }
+  EXPECT_EQ(chooseTiles(h100, shape(64, DType::BF16))->tileQ, 192);
+  EXPECT_EQ(chooseTiles(h100, shape(128, DType::BF16))->tileKv, 128);
+  EXPECT_EQ(chooseTiles(h100, shape(256, DType::BF16))->tileKv, 80);
+  const auto hopeless = chooseTiles(h100, shape(2048, DType::BF16));
+  ASSERT_FALSE(hopeless);
+  EXPECT_NE(hopeless.message().find("are available"), std::string::npos);
+}
+
+} // namespace
