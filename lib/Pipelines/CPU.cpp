@@ -1,5 +1,6 @@
 // Pipelines of the CPU target.
 #include "fa/Pipelines/CPU.h"
+#include "fa/Conversion/FAToVector/FAToVector.h"
 #include "fa/Conversion/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -18,6 +19,7 @@ void fa::buildCpuToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createLowerAffinePass());
   // LLVM would call conversions of bf16 that Debian's libgcc lacks.
   pm.addPass(arith::createArithExpandOpsPass(arith::ArithExpandOpsPassOptions{.includeBf16 = true}));
+  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
@@ -41,9 +43,26 @@ void fa::buildCpuLoopsPipeline(OpPassManager &pm) {
   buildCpuToLLVMPipeline(pm);
 }
 
+void fa::selectVectorUnit(ArrayRef<std::string> features, VectorUnitOptions &options) {
+  auto has = [&](StringRef feature) { return llvm::is_contained(features, feature); };
+  options.avx512 = has("avx512f") && has("avx512dq");
+  options.vectorBits = options.avx512 ? 512 : has("avx2") ? 256 : 128;
+}
+
+void fa::buildCpuVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options) {
+  pm.addPass(createConvertFALaunchToLLVMPass());
+  pm.addPass(createConvertFAToVectorPass({options.vectorBits, options.avx512}));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  buildCpuToLLVMPipeline(pm);
+}
+
 void fa::registerCpuPipelines() {
   registerPass(createRequestCInterfacePass);
   registerPass(createEmitPackedEntriesPass);
   PassPipelineRegistration<>("fa-cpu-loops-pipeline", "Portable CPU path: outlined kernels to the llvm dialect",
                              buildCpuLoopsPipeline);
+  PassPipelineRegistration<VectorUnitOptions>("fa-cpu-vector-pipeline",
+                                              "Fast CPU path: outlined kernels to vector code and the llvm dialect",
+                                              buildCpuVectorPipeline);
 }

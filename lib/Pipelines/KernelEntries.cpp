@@ -14,12 +14,12 @@ public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RequestCInterface)
   StringRef getArgument() const override { return "fa-request-c-interface"; }
   StringRef getDescription() const override {
-    return "Ask for the C interface of every function with a body; declarations keep the names of their libraries";
+    return "Ask for the C interface of every public function with a body, and of kernels";
   }
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isDeclaration())
+      if (!function.isDeclaration() && (!function.isPrivate() || function->hasAttr(fa::kernelAttrName)))
         function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(), UnitAttr::get(&getContext()));
   }
 };

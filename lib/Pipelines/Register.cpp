@@ -1,12 +1,13 @@
 // Registration of dialects, interfaces, passes and pipelines for tools.
 #include "fa/Pipelines/Register.h"
-#include "fa/Pipelines/CPU.h"
+#include "fa/Conversion/FAToVector/FAToVector.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/FABufferization.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/Hopper/IR/Hopper.h"
 #include "fa/Dialect/Hopper/Transforms/Passes.h"
+#include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Common.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -28,6 +29,7 @@ void fa::registerAllPasses() {
   registerFATransformsPasses();
   hopper::registerHopperTransformsPasses();
   registerFAConversionPasses();
+  registerFAToVectorPasses();
   registerCommonPipelines();
   registerCpuPipelines();
 }

@@ -1,0 +1,107 @@
+// Index, vector and loop idioms.
+#include "Emitter.h"
+
+using namespace mlir;
+using namespace mlir::fa::cpu;
+
+Value Emitter::index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+
+Value Emitter::add(Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+Value Emitter::sub(Value a, Value b) {
+  return builder.createOrFold<arith::SubIOp>(loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+Value Emitter::mul(Value a, Value b) {
+  return builder.createOrFold<arith::MulIOp>(loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+Value Emitter::min(Value a, Value b) { return builder.createOrFold<arith::MinSIOp>(loc, a, b); }
+Value Emitter::max(Value a, Value b) { return builder.createOrFold<arith::MaxSIOp>(loc, a, b); }
+Value Emitter::ceilDiv(Value a, int64_t b) {
+  return builder.createOrFold<arith::DivUIOp>(loc, add(a, b - 1), index(b));
+}
+Value Emitter::roundDown(Value a, int64_t b) {
+  return b == 1 ? a : sub(a, builder.createOrFold<arith::RemUIOp>(loc, a, index(b)));
+}
+Value Emitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
+  return builder.createOrFold<arith::CmpIOp>(loc, predicate, a, b);
+}
+Value Emitter::boolean(bool value) { return arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), value); }
+
+Value Emitter::splat(double value) {
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vectorType, builder.getFloatAttr(type, value)));
+}
+Value Emitter::broadcast(Value scalar) {
+  auto result = VectorType::get({table.lanes}, scalar.getType());
+  return vector::BroadcastOp::create(builder, loc, result, scalar);
+}
+Value Emitter::load(Value memref, Value row, Value column) {
+  return vector::LoadOp::create(builder, loc, vectorType, memref, ValueRange{row, column});
+}
+void Emitter::store(Value vector, Value memref, Value row, Value column) {
+  vector::StoreOp::create(builder, loc, vector, memref, ValueRange{row, column});
+}
+Value Emitter::load(Value memref, Value position) {
+  return vector::LoadOp::create(builder, loc, vectorType, memref, ValueRange{position});
+}
+void Emitter::store(Value vector, Value memref, Value position) {
+  vector::StoreOp::create(builder, loc, vector, memref, ValueRange{position});
+}
+
+Value Emitter::multiplyAdd(Value a, Value b, Value c) {
+  // `contract` rather than vector.fma: a machine without FMA would call libm for each lane.
+  auto contract = arith::FastMathFlags::contract;
+  Value product = arith::MulFOp::create(builder, loc, a, b, contract);
+  return arith::AddFOp::create(builder, loc, product, c, contract);
+}
+
+Value Emitter::larger(Value a, Value b) {
+  Value greater = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
+  return select(greater, a, b);
+}
+
+Value Emitter::anyLane(Value mask) {
+  Type bits = builder.getIntegerType(table.lanes);
+  Value word = vector::BitCastOp::create(builder, loc, VectorType::get({1}, bits), mask);
+  Value scalar = vector::ExtractOp::create(builder, loc, word, int64_t(0));
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(bits, 0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, scalar, zero);
+}
+
+Value Emitter::lanesFrom(Value base) {
+  SmallVector<int64_t> numbers;
+  for (int64_t lane = 0; lane < table.lanes; ++lane)
+    numbers.push_back(lane);
+  Value steps = arith::ConstantOp::create(builder, loc, builder.getIndexVectorAttr(numbers));
+  return arith::AddIOp::create(builder, loc, broadcast(base), steps);
+}
+
+SmallVector<Value> Emitter::loop(Value lower, Value upper, int64_t step, ValueRange inits, LoopBody body) {
+  auto op = scf::ForOp::create(builder, loc, lower, upper, index(step), inits,
+                               [&](OpBuilder &, Location, Value iv, ValueRange carried) {
+                                 scf::YieldOp::create(builder, loc, body(iv, carried));
+                               });
+  return SmallVector<Value>(op.getResults());
+}
+
+void Emitter::loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value iv)> body) {
+  loop(lower, upper, step, {}, [&](Value iv, ValueRange) {
+    body(iv);
+    return SmallVector<Value>();
+  });
+}
+
+void Emitter::when(Value condition, llvm::function_ref<void()> body) {
+  scf::IfOp::create(builder, loc, condition, [&](OpBuilder &, Location) {
+    body();
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+SmallVector<Value> Emitter::choose(Value condition, llvm::function_ref<SmallVector<Value>()> then,
+                                   llvm::function_ref<SmallVector<Value>()> otherwise) {
+  auto op = scf::IfOp::create(
+      builder, loc, condition, [&](OpBuilder &, Location) { scf::YieldOp::create(builder, loc, then()); },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(builder, loc, otherwise()); });
+  return SmallVector<Value>(op.getResults());
+}

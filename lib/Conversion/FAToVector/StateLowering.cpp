@@ -1,0 +1,294 @@
+// fa.init -> clear and pack, fa.step -> call of a private function, fa.finish -> normalise and store.
+#include "StateLowering.h"
+#include "TileMemory.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::cpu;
+
+namespace {
+
+/// Larger scratch goes to the heap; threads have stacks of 8 MiB and more.
+constexpr int64_t maxStackBytes = 1 << 20;
+
+bool sameRegion(Region &a, Region &b) {
+  return OperationEquivalence::isRegionEquivalentTo(&a, &b, OperationEquivalence::IgnoreLocations);
+}
+
+class StateLowering {
+public:
+  StateLowering(StateChain &chain, const VectorUnit &unit) : chain(chain), unit(unit), builder(chain.init) {}
+
+  LogicalResult lower();
+
+private:
+  LogicalResult checkSteps();
+  KernelShape shapeOf();
+  Value allocateArena(func::FuncOp kernel);
+  void lowerInit();
+  LogicalResult lowerStep(StepOp step);
+  void lowerFinish(FinishOp finish);
+  FailureOr<func::FuncOp> stepFunction(StepOp step, ArrayRef<Value> captured);
+  Value scaleFactor(Emitter &e, StepOp step);
+  std::string uniqueName(StringRef suffix);
+
+  /// One function for the steps that differ only in `full` and coordinates.
+  struct Shared {
+    StepOp step;
+    SmallVector<Value> captured;
+    func::FuncOp function;
+  };
+  FailureOr<Shared *> sharedFunction(StepOp step);
+
+  StateChain &chain;
+  VectorUnit unit;
+  OpBuilder builder;
+  KernelShape shape;
+  Value arena;
+  func::FuncOp kernel, raise;
+  std::vector<Shared> functions;
+};
+
+LogicalResult StateLowering::lower() {
+  kernel = chain.init->getParentOfType<func::FuncOp>();
+  if (!kernel)
+    return chain.init.emitOpError("expected an enclosing func.func");
+  if (failed(checkSteps()))
+    return failure();
+  shape = shapeOf();
+  arena = allocateArena(kernel);
+  lowerInit();
+  // A masked step first: `full` ones then share its function.
+  for (bool full : {false, true})
+    for (StepOp step : chain.steps)
+      if (step.getFull() == full && failed(lowerStep(step)))
+        return failure();
+  for (FinishOp finish : chain.finishes)
+    lowerFinish(finish);
+  builder.setInsertionPoint(chain.init);
+  Value token = arith::ConstantIndexOp::create(builder, chain.init.getLoc(), 0);
+  chain.init.getState().replaceAllUsesWith(token);
+  chain.init.erase();
+  return success();
+}
+
+/// Queries are packed once, at fa.init: every step must use the same tile, known there.
+LogicalResult StateLowering::checkSteps() {
+  DominanceInfo dominance(kernel);
+  for (StepOp step : chain.steps) {
+    StepOp first = chain.steps.front();
+    if (step.getQuery() != first.getQuery() || step.getQueryBatch() != first.getQueryBatch() ||
+        step.getQueryHead() != first.getQueryHead() || step.getQueryTile() != first.getQueryTile() ||
+        step.getTileKv() != first.getTileKv() || step.getScaleAttr() != first.getScaleAttr() ||
+        step.getDynamicScale() != first.getDynamicScale() || step.getScore().empty() != first.getScore().empty())
+      return step.emitOpError("expected the query tile, scale and tile_kv of the state's first step, but got others; "
+                              "use convert-fa-to-loops");
+    SmallVector<Value> neededEarly{step.getQuery(), step.getQueryBatch(), step.getQueryHead(), step.getQueryTile(),
+                                   step.getDynamicScale()};
+    for (Value value : neededEarly)
+      if (value && !dominance.properlyDominates(value, chain.init))
+        return step.emitOpError("expected a query tile that is known where its state begins, but got one that is "
+                                "computed later; use convert-fa-to-loops");
+  }
+  return success();
+}
+
+KernelShape StateLowering::shapeOf() {
+  KernelShape result;
+  StateType state = chain.init.getState().getType();
+  result.type = state.getElementType();
+  result.tileQ = state.getRows();
+  result.depthV = state.getDepth();
+  result.depth = result.tileKv = 1;
+  if (!chain.steps.empty()) {
+    StepOp step = chain.steps.front();
+    result.depth = step.getQuery().getType().getDimSize(3);
+    result.tileKv = step.getTileKv();
+  }
+  for (StepOp step : chain.steps) {
+    result.copyKeys |= classifyTile(step.getKey().getType(), result.type) != TileAccess::InPlace;
+    result.copyValues |= classifyTile(step.getValue().getType(), result.type) != TileAccess::InPlace;
+  }
+  result.table = selectBlockTable(unit.bits, unit.avx512, result.type, result.tileKv);
+  return result;
+}
+
+Value StateLowering::allocateArena(func::FuncOp kernel) {
+  OpBuilder entry = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Location loc = chain.init.getLoc();
+  MemRefType type = Scratch::arenaType(entry, shape);
+  IntegerAttr alignment = entry.getI64IntegerAttr(64);
+  if (type.getDimSize(0) <= maxStackBytes)
+    return memref::AllocaOp::create(entry, loc, type, ValueRange{}, alignment);
+  Value memory = memref::AllocOp::create(entry, loc, type, ValueRange{}, alignment);
+  kernel.walk([&](func::ReturnOp returnOp) {
+    OpBuilder exit(returnOp);
+    memref::DeallocOp::create(exit, loc, memory);
+  });
+  return memory;
+}
+
+Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
+  // A score function sees natural units; without one, exponents are base 2 from the start.
+  const double unitFactor = step.getScore().empty() ? 1.44269504088896340736 : 1.0;
+  if (Value dynamic = step.getDynamicScale()) {
+    Value factor = arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, unitFactor));
+    return e.mulf(dynamic, factor);
+  }
+  double scale =
+      step.getScaleAttr() ? step.getScaleAttr().getValueAsDouble() : 1.0 / std::sqrt(static_cast<double>(shape.depth));
+  return arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, scale * unitFactor));
+}
+
+void StateLowering::lowerInit() {
+  builder.setInsertionPoint(chain.init);
+  Emitter e(builder, chain.init.getLoc(), shape.type, shape.table);
+  Scratch scratch(e, arena, shape);
+  Value zero = e.index(0), zeros = e.splat(0.0);
+  Value unseen = e.splat(-std::numeric_limits<double>::infinity());
+  const int64_t lanes = shape.table.lanes;
+  e.loop(zero, e.index(shape.numSubTiles() * shape.depthV), 1, [&](Value row) {
+    for (int64_t i = 0; i < shape.table.queryVectors; ++i)
+      e.store(zeros, scratch.output, row, e.index(i * lanes));
+  });
+  e.loop(zero, e.index(shape.numLanes()), lanes, [&](Value lane) {
+    e.store(zeros, scratch.reference, lane);
+    e.store(unseen, scratch.threshold, lane);
+    e.store(zeros, scratch.sum, lane);
+  });
+  if (chain.steps.empty())
+    return;
+  StepOp step = chain.steps.front();
+  Value seqQ = memref::DimOp::create(builder, e.loc, step.getQuery(), 2);
+  TileRows rows{step.getQuery(), step.getQueryBatch(), step.getQueryHead(), e.mul(step.getQueryTile(), shape.tileQ),
+                Value()};
+  emitPackQueries(e, scratch, shape, rows, seqQ, scaleFactor(e, step));
+}
+
+std::string StateLowering::uniqueName(StringRef suffix) {
+  SymbolTable symbols(kernel->getParentOp());
+  std::string name = (kernel.getName() + suffix).str();
+  for (unsigned n = 1; symbols.lookup(name); ++n)
+    name = (kernel.getName() + suffix + "_" + Twine(n)).str();
+  return name;
+}
+
+FailureOr<StateLowering::Shared *> StateLowering::sharedFunction(StepOp step) {
+  for (Shared &shared : functions) {
+    StepOp other = shared.step;
+    bool sameTensors = other.getKey() == step.getKey() && other.getValue() == step.getValue();
+    bool sameMask = step.getFull() ||
+                    (step.getMask().empty() == other.getMask().empty() && sameRegion(step.getMask(), other.getMask()));
+    if (sameTensors && sameMask && sameRegion(step.getScore(), other.getScore()))
+      return &shared;
+  }
+  SetVector<Value> used;
+  for (Region *region : {&step.getScore(), &step.getMask()})
+    getUsedValuesDefinedAbove(*region, used);
+  SmallVector<Value> captured;
+  for (Value value : used)
+    captured.push_back(value);
+  FailureOr<func::FuncOp> function = stepFunction(step, captured);
+  if (failed(function))
+    return failure();
+  functions.push_back({step, captured, *function});
+  return &functions.back();
+}
+
+/// The region with captured values replaced: constants are cloned to the builder's position, others are arguments.
+void importRegion(OpBuilder &builder, Region &from, Region &to, IRMapping &mapping) {
+  SetVector<Value> used;
+  getUsedValuesDefinedAbove(from, used);
+  for (Value value : used)
+    if (Operation *def = value.getDefiningOp(); def && def->hasTrait<OpTrait::ConstantLike>())
+      mapping.map(value, builder.clone(*def)->getResult(0));
+  from.cloneInto(&to, mapping);
+}
+
+FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value> captured) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(kernel);
+  Location loc = step.getLoc();
+  if (!raise)
+    raise = emitRaiseFunction(builder, loc, uniqueName("_raise"), shape);
+  Type index = builder.getIndexType();
+  SmallVector<Type> types{arena.getType(), step.getKey().getType(), step.getValue().getType()};
+  types.append(7, index);
+  types.push_back(builder.getI1Type());
+  for (Value value : captured)
+    types.push_back(value.getType());
+  auto function = func::FuncOp::create(builder, loc, uniqueName("_step"), builder.getFunctionType(types, {}));
+  function.setPrivate();
+  function->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
+  Block *entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  auto argument = [&](unsigned n) { return entry->getArgument(n); };
+  StepOperands operands{argument(0), argument(1), argument(2), argument(3), argument(4), argument(5),
+                        argument(6), argument(7), argument(8), argument(9), argument(10)};
+  IRMapping mapping;
+  for (auto [n, value] : llvm::enumerate(captured))
+    mapping.map(value, entry->getArgument(11 + n));
+  Region score, mask;
+  importRegion(builder, step.getScore(), score, mapping);
+  importRegion(builder, step.getMask(), mask, mapping);
+  Emitter e(builder, loc, shape.type, shape.table);
+  StepBuilder body(e, shape, operands, score.empty() ? nullptr : &score, mask.empty() ? nullptr : &mask, raise, {});
+  if (failed(body.emit()))
+    return failure();
+  func::ReturnOp::create(builder, loc);
+  return function;
+}
+
+LogicalResult StateLowering::lowerStep(StepOp step) {
+  FailureOr<Shared *> shared = sharedFunction(step);
+  if (failed(shared))
+    return failure();
+  builder.setInsertionPoint(step);
+  Location loc = step.getLoc();
+  Value seqQ = memref::DimOp::create(builder, loc, step.getQuery(), 2);
+  Value full = arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), step.getFull());
+  SmallVector<Value> arguments{arena,
+                               step.getKey(),
+                               step.getValue(),
+                               step.getQueryBatch(),
+                               step.getQueryHead(),
+                               step.getKeyBatch(),
+                               step.getKeyHead(),
+                               step.getQueryTile(),
+                               step.getKeyTile(),
+                               seqQ,
+                               full};
+  arguments.append((*shared)->captured);
+  func::CallOp::create(builder, loc, (*shared)->function, arguments);
+  return success();
+}
+
+void StateLowering::lowerFinish(FinishOp finish) {
+  builder.setInsertionPoint(finish);
+  Emitter e(builder, finish.getLoc(), shape.type, shape.table);
+  Scratch scratch(e, arena, shape);
+  Value seqQ = memref::DimOp::create(builder, e.loc, finish.getOutput(), 2);
+  Value first = e.mul(finish.getQueryTile(), shape.tileQ);
+  Value count = e.min(e.sub(seqQ, first), e.index(shape.tileQ));
+  TileRows rows{finish.getOutput(), finish.getBatch(), finish.getHead(), first, count};
+  emitStoreOutput(e, scratch, shape, rows, finish.getLse());
+}
+
+} // namespace
+
+LogicalResult mlir::fa::cpu::lowerState(StateChain &chain, const VectorUnit &unit) {
+  StateLowering lowering(chain, unit);
+  if (failed(lowering.lower()))
+    return failure();
+  for (StepOp step : chain.steps) {
+    step.getResult().replaceAllUsesWith(step.getState());
+    step.erase();
+  }
+  for (FinishOp finish : chain.finishes)
+    finish.erase();
+  return success();
+}

@@ -1,0 +1,90 @@
+// One key tile against every sub-tile of queries: bounds, and the order of the parts.
+#include "StepBuilder.h"
+#include "TileMemory.h"
+
+using namespace mlir;
+using namespace mlir::fa::cpu;
+
+StepBuilder::StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score,
+                         Region *mask, func::FuncOp raise, RangeFn rangeOf)
+    : e(e), shape(shape), operands(operands), score(score), mask(mask), raise(raise), rangeOf(std::move(rangeOf)),
+      scratch(e, operands.arena, shape) {}
+
+LogicalResult StepBuilder::emit() {
+  seqKv = memref::DimOp::create(e.builder, e.loc, operands.key, 2);
+  firstKey = e.mul(operands.keyTile, shape.tileKv);
+  numKeys = e.min(e.sub(seqKv, firstKey), e.index(shape.tileKv));
+  firstQuery = e.mul(operands.queryTile, shape.tileQ);
+  TileRows keyTile{operands.key, operands.keyBatch, operands.keyHead, firstKey, numKeys};
+  TileRows valueTile{operands.value, operands.keyBatch, operands.keyHead, firstKey, numKeys};
+  keys = emitTileView(e, keyTile, shape.depth, scratch.keys);
+  values = emitTileView(e, valueTile, shape.depthV, scratch.values);
+  Value finite = mask || score ? valuesAreFinite() : Value();
+
+  Value numQueries = e.min(e.sub(operands.seqQ, firstQuery), e.index(shape.tileQ));
+  LogicalResult result = success();
+  e.loop(e.index(0), e.ceilDiv(numQueries, shape.table.subTile()), 1, [&](Value subTile) {
+    KeyRange range = rangeOfSubTile(subTile);
+    e.loop(range.lower, range.upper, shape.table.keys, [&](Value block) {
+      if (failed(emitScoreBlock(subTile, block, range)))
+        result = failure();
+    });
+    if (!finite)
+      return emitOutput(subTile, range);
+    e.choose(
+        finite,
+        [&] {
+          emitOutput(subTile, range);
+          return SmallVector<Value>();
+        },
+        [&] {
+          emitGuardedOutput(subTile, range);
+          return SmallVector<Value>();
+        });
+  });
+  return result;
+}
+
+KeyRange StepBuilder::rangeOfSubTile(Value subTile) {
+  Value zero = e.index(0);
+  KeyRange whole{zero, numKeys, zero, e.roundDown(numKeys, shape.table.keys)};
+  if (!mask)
+    return whole;
+  KeyRange masked = rangeOf ? rangeOf(e, subTile, firstQuery, firstKey, numKeys) : KeyRange{zero, numKeys, zero, zero};
+  auto pick = [&](Value full, Value partial) { return e.select(operands.full, full, partial); };
+  return {pick(whole.lower, masked.lower), pick(whole.upper, masked.upper), pick(whole.fullLower, masked.fullLower),
+          pick(whole.fullUpper, masked.fullUpper)};
+}
+
+/// A hidden key must not reach a row through 0 * NaN. Only tiles that may hide a key are read for this: masked ones,
+/// and all under a score function (it may yield -inf).
+Value StepBuilder::valuesAreFinite() {
+  const int64_t lanes = e.table.lanes, columns = shape.depthV - shape.depthV % lanes;
+  Value scalarZero = arith::ConstantOp::create(e.builder, e.loc, e.builder.getFloatAttr(e.type, 0.0));
+  auto check = [&]() -> SmallVector<Value> {
+    // x * 0 is 0, or NaN where x is not finite.
+    SmallVector<Value> sums =
+        e.loop(e.index(0), numKeys, 1, {e.splat(0.0), scalarZero}, [&](Value row, ValueRange outer) {
+          SmallVector<Value> carried(outer);
+          if (columns > 0)
+            carried[0] = e.loop(e.index(0), e.index(columns), lanes, {carried[0]}, [&](Value c, ValueRange inner) {
+              Value product = e.mulf(e.load(values, row, c), e.splat(0.0));
+              return SmallVector<Value>{e.addf(inner[0], product)};
+            })[0];
+          if (columns < shape.depthV)
+            carried[1] =
+                e.loop(e.index(columns), e.index(shape.depthV), 1, {carried[1]}, [&](Value c, ValueRange inner) {
+                  Value element = memref::LoadOp::create(e.builder, e.loc, values, ValueRange{row, c});
+                  return SmallVector<Value>{e.addf(inner[0], e.mulf(element, scalarZero))};
+                })[0];
+          return carried;
+        });
+    Value total = e.addf(sums[0], e.broadcast(sums[1]));
+    Value bad = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::UNO, total, total);
+    Value one = e.boolean(true);
+    return {arith::XOrIOp::create(e.builder, e.loc, e.anyLane(bad), one)};
+  };
+  if (score)
+    return check()[0];
+  return e.choose(operands.full, [&] { return SmallVector<Value>{e.boolean(true)}; }, check)[0];
+}

@@ -1,0 +1,32 @@
+// Traffic between tensors and the scratch arena: pack queries, reach or copy key and value tiles, store the output.
+#pragma once
+#include "KernelShape.h"
+
+namespace mlir::fa::cpu {
+
+/// How a key or value tile is read.
+enum class TileAccess {
+  InPlace, ///< rows are contiguous and of the computing type: no copy
+  Copy,    ///< another element type, or strided rows: copied once per step
+  Runtime, ///< decided by the strides when the kernel runs
+};
+TileAccess classifyTile(MemRefType tensor, Type computeType);
+
+/// A tile of a 4-d tensor: rows [row, row + count) of one (batch, head).
+struct TileRows {
+  Value tensor, batch, head, row, count;
+};
+
+/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`.
+Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy);
+
+/// Writes Q^T * factor for every lane of the query tile. Lanes past the last query repeat it, so that every lane holds
+/// data of the tensor. `factor` is a scalar of the computing type.
+void emitPackQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries, Value seqQ,
+                     Value factor);
+
+/// O = acc / l for the `queries.count` rows that exist (0 where l is 0), and LSE = ln 2 * (m + log2 l) when `lse` is
+/// given.
+void emitStoreOutput(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries, Value lse);
+
+} // namespace mlir::fa::cpu
