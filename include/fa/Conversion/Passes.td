@@ -11,7 +11,7 @@ include "mlir/Pass/PassBase.td"
 def ConvertFAToLoopsPass : Pass<"convert-fa-to-loops"> {
   let summary = "Lower attention tiles to plain scalar loops";
   let description = [{
-    The portable lowering: `fa.init`, `fa.step`, `fa.finish`, `fa.load_state` and `fa.store_state` become loops over
+    The portable lowering: `fa.init`, `fa.step`, `fa.finish`, `fa.load_state`, `fa.store_state` and `fa.combine` become loops over
     `scf`, `arith`, `math` and `memref`, for every element type and every target of LLVM.
 
     A state becomes three scratch buffers (accumulator, row reference, row sum), allocated where the state begins

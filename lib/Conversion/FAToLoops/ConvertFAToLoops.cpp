@@ -100,6 +100,8 @@ private:
       return lowerIf(choice);
     if (auto launch = dyn_cast<LaunchOp>(op))
       return lowerLaunch(launch);
+    if (auto combine = dyn_cast<CombineOp>(op))
+      return lowerCombine(combine);
     if (isa<InitOp, StepOp, FinishOp, LoadStateOp, StoreStateOp>(op))
       return lowerTileOp(op);
     return lowerOther(op);
@@ -197,6 +199,13 @@ private:
     if (failed(verifyYield(choice.thenYield(), held)))
       return failure();
     structured.push_back(choice);
+    return success();
+  }
+
+  LogicalResult lowerCombine(CombineOp combine) {
+    ImplicitLocOpBuilder b(combine.getLoc(), combine);
+    emitCombine(b, combine);
+    combine.erase();
     return success();
   }
 

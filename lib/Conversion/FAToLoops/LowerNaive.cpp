@@ -137,11 +137,7 @@ private:
 
   /// Folds the keys of one row into a value.
   Value reduce(Value start, llvm::function_ref<Value(Value j, Value carried)> fold) {
-    auto loop = scf::ForOp::create(b, emitIndex(b, 0), seqKv, emitIndex(b, 1), start);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(b, fold(loop.getInductionVar(), loop.getRegionIterArg(0)));
-    return loop.getResult(0);
+    return emitReduction(b, seqKv, start, fold);
   }
 
   AttentionOp op;

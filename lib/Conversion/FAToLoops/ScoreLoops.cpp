@@ -38,6 +38,15 @@ void loops::emitLoop(ImplicitLocOpBuilder &b, Value size, llvm::function_ref<voi
   fill(loop.getInductionVar());
 }
 
+Value loops::emitReduction(ImplicitLocOpBuilder &b, Value size, Value start,
+                           llvm::function_ref<Value(Value, Value)> fold) {
+  auto loop = scf::ForOp::create(b, emitIndex(b, 0), size, emitIndex(b, 1), start);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(b, fold(loop.getInductionVar(), loop.getRegionIterArg(0)));
+  return loop.getResult(0);
+}
+
 Value loops::emitValidCount(ImplicitLocOpBuilder &b, Value size, Value first, int64_t tile) {
   Value rest = arith::SubIOp::create(b, size, first);
   return arith::MinSIOp::create(b, rest, emitIndex(b, tile));
@@ -93,19 +102,13 @@ LogicalResult loops::emitScale(ImplicitLocOpBuilder &b, Operation *op, Value dyn
 /// sum_d query[i, d] key[j, d] in the accumulator type.
 static Value emitDot(ImplicitLocOpBuilder &b, const AttentionSource &s, Value i, Value j) {
   using arith::FastMathFlags;
-  Value depth = emitDim(b, s.query, 3);
-  auto loop = scf::ForOp::create(b, emitIndex(b, 0), depth, emitIndex(b, 1), emitFloat(b, s.accumulator, 0.0));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value d = loop.getInductionVar();
-  Value q = memref::LoadOp::create(b, s.query, ValueRange{s.queryBatch, s.queryHead, i, d});
-  Value k = memref::LoadOp::create(b, s.key, ValueRange{s.keyBatch, s.keyHead, j, d});
-  Value product = arith::MulFOp::create(b, extend(b, q, s.accumulator), extend(b, k, s.accumulator),
-                                        fastMath(b, FastMathFlags::contract));
-  Value sum = arith::AddFOp::create(b, loop.getRegionIterArg(0), product,
-                                    fastMath(b, FastMathFlags::contract | FastMathFlags::reassoc));
-  scf::YieldOp::create(b, sum);
-  return loop.getResult(0);
+  return emitReduction(b, emitDim(b, s.query, 3), emitFloat(b, s.accumulator, 0.0), [&](Value d, Value sum) -> Value {
+    Value q = memref::LoadOp::create(b, s.query, ValueRange{s.queryBatch, s.queryHead, i, d});
+    Value k = memref::LoadOp::create(b, s.key, ValueRange{s.keyBatch, s.keyHead, j, d});
+    Value product = arith::MulFOp::create(b, extend(b, q, s.accumulator), extend(b, k, s.accumulator),
+                                          fastMath(b, FastMathFlags::contract));
+    return arith::AddFOp::create(b, sum, product, fastMath(b, FastMathFlags::contract | FastMathFlags::reassoc));
+  });
 }
 
 /// The score of a visible pair: dot, scale, score region.

@@ -28,6 +28,10 @@ LogicalResult emitScale(ImplicitLocOpBuilder &b, Operation *op, Value dynamicSca
 /// Loop `for index in [0, size) step 1` whose body `fill` gets the index; the builder continues after the loop.
 void emitLoop(ImplicitLocOpBuilder &b, Value size, llvm::function_ref<void(Value index)> fill);
 
+/// Folds [0, size) into a value: `fold` gets the index and the value so far and returns the next one.
+Value emitReduction(ImplicitLocOpBuilder &b, Value size, Value start,
+                    llvm::function_ref<Value(Value index, Value carried)> fold);
+
 /// min(tile, size - first): how many of `tile` positions from `first` exist. Negative when `first` is past the end.
 Value emitValidCount(ImplicitLocOpBuilder &b, Value size, Value first, int64_t tile);
 

@@ -25,5 +25,7 @@ void emitFinish(ImplicitLocOpBuilder &b, FinishOp op, const StateScratch &scratc
 void emitLoadState(ImplicitLocOpBuilder &b, LoadStateOp op, const StateScratch &scratch);
 /// fa.store_state: rows that exist, scratch to memory.
 void emitStoreState(ImplicitLocOpBuilder &b, StoreStateOp op, const StateScratch &scratch);
+/// fa.combine.
+void emitCombine(ImplicitLocOpBuilder &b, CombineOp op);
 
 } // namespace mlir::fa::loops

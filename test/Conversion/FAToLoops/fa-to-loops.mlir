@@ -194,6 +194,28 @@ func.func @host(%a: memref<4xf32>, %n: index) {
 
 // -----
 
+// Splits are joined row by row; the output of a split without keys is not read.
+
+// CHECK-LABEL: func.func @combine(
+// CHECK-SAME:    %[[PO:[a-z0-9]+]]: memref<3x1x8x?x16xf32>, %[[PLSE:[a-z0-9]+]]: memref<3x1x8x?xf32>
+// CHECK:         memref.load %[[PLSE]]
+// CHECK:         arith.maximumf
+// CHECK:         memref.load %[[PLSE]]
+// CHECK:         arith.cmpf une
+// CHECK:         scf.if
+// CHECK:           math.exp2
+// CHECK:           memref.load %[[PO]]
+// CHECK:         arith.truncf
+// CHECK:         math.log
+func.func @combine(%po: memref<3x1x8x?x16xf32>, %plse: memref<3x1x8x?xf32>, %o: memref<1x8x?x16xbf16>,
+                   %lse: memref<1x8x?xf32>) {
+  fa.combine ins(%po, %plse : memref<3x1x8x?x16xf32>, memref<3x1x8x?xf32>)
+             outs(%o, %lse : memref<1x8x?x16xbf16>, memref<1x8x?xf32>)
+  return
+}
+
+// -----
+
 // Nothing to do: fa.attention and other dialects stay as they are.
 
 // CHECK-LABEL: func.func @untouched(

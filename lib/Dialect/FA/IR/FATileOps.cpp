@@ -1,4 +1,4 @@
-// fa.step, fa.finish, fa.load_state, fa.store_state: verifiers and effects.
+// fa.step, fa.finish, fa.load_state, fa.store_state, fa.combine: verifiers and effects.
 #include "FAAssembly.h"
 #include "fa/Dialect/FA/IR/FA.h"
 
@@ -16,9 +16,8 @@ LogicalResult StepOp::verify() {
     return emitOpError("(C1) expected query, key and value to have one element type, but got ")
            << element << ", " << k.getElementType() << " and " << v.getElementType();
   if (getAccumulatorType() != detail::accumulatorTypeFor(element))
-    return emitOpError("(C1) expected a state of ")
-           << detail::accumulatorTypeFor(element) << " for inputs of " << element << ", but got "
-           << getAccumulatorType();
+    return emitOpError("(C1) expected a state of ") << detail::accumulatorTypeFor(element) << " for inputs of "
+                                                    << element << ", but got " << getAccumulatorType();
   if (v.getDimSize(3) != getState().getType().getDepth())
     return emitOpError("(C2) expected value to have the depth of the state, ")
            << getState().getType().getDepth() << ", but got " << v;
@@ -59,8 +58,8 @@ LogicalResult FinishOp::verify() {
     return emitOpError("(C1) expected the output to have the depth of the state, ")
            << state.getDepth() << ", but got " << getOutput().getType();
   if (getLse() && cast<MemRefType>(getLse().getType()).getElementType() != state.getElementType())
-    return emitOpError("(C2) expected a log-sum-exp of ") << state.getElementType() << ", but got "
-                                                          << getLse().getType();
+    return emitOpError("(C2) expected a log-sum-exp of ")
+           << state.getElementType() << ", but got " << getLse().getType();
   return success();
 }
 
@@ -82,4 +81,49 @@ LogicalResult LoadStateOp::verify() {
 LogicalResult StoreStateOp::verify() {
   return verifyStateMemory(*this, getState().getType(), getAccumulator().getType(), getReference().getType(),
                            getSum().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// fa.combine
+//===----------------------------------------------------------------------===//
+
+/// True unless two static sizes differ.
+static bool shapesAgree(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  return llvm::all_of(llvm::zip_equal(a, b), [](auto pair) {
+    auto [x, y] = pair;
+    return x == y || ShapedType::isDynamic(x) || ShapedType::isDynamic(y);
+  });
+}
+
+LogicalResult CombineOp::verify() {
+  MemRefType partial = getPartialOutputs().getType(), partialLse = getPartialLses().getType();
+  MemRefType output = getOutput().getType();
+  Type expected = detail::accumulatorTypeFor(output.getElementType());
+  SmallVector<MemRefType> wide{partial, partialLse};
+  if (getLse())
+    wide.push_back(cast<MemRefType>(getLse().getType()));
+  for (MemRefType type : wide)
+    if (type.getElementType() != expected)
+      return emitOpError("(C1) expected elements of ")
+             << expected << " for an output of " << output.getElementType() << ", but got " << type;
+  if (!shapesAgree(partial.getShape().drop_front(), output.getShape()))
+    return emitOpError("(C2) expected partial outputs of splits x the shape of the output, but got ")
+           << partial << " for " << output;
+  ArrayRef<int64_t> rows = output.getShape().drop_back();
+  if (!shapesAgree(partialLse.getShape().drop_front(), rows) ||
+      !shapesAgree(partialLse.getShape().take_front(), partial.getShape().take_front()))
+    return emitOpError("(C3) expected partial log-sum-exps of splits x batch x heads x seq_q, but got ")
+           << partialLse << " for " << partial;
+  if (getLse() && !shapesAgree(wide.back().getShape(), rows))
+    return emitOpError("(C3) expected a log-sum-exp of batch x heads x seq_q, but got ")
+           << wide.back() << " for " << output;
+  return success();
+}
+
+void CombineOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  for (OpOperand *operand : {&getPartialOutputsMutable(), &getPartialLsesMutable()})
+    effects.emplace_back(MemoryEffects::Read::get(), operand);
+  effects.emplace_back(MemoryEffects::Write::get(), &getOutputMutable());
+  for (OpOperand &lse : getLseMutable())
+    effects.emplace_back(MemoryEffects::Write::get(), &lse);
 }

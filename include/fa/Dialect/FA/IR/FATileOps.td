@@ -137,4 +137,35 @@ def FA_StoreStateOp : FA_StateMemoryOp<"store_state", [MemoryEffects<[MemWrite]>
   }];
 }
 
+def FA_CombineOp : FA_Op<"combine", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "joins the results of an attention whose keys were split";
+  let description = [{
+    Split p saw some of the keys and left its normalised output and its log-sum-exp (Flash-Decoding). With the splits that
+    saw a key (LSE_p > -inf):
+    ```
+    LSE[i] = ln sum_p e^LSE_p[i]          O[i, :] = sum_p e^(LSE_p[i] - LSE[i]) O_p[i, :]
+    ```
+    The output of a split that saw no key is not read. A row that no split saw gives O = 0 and LSE = -inf. Partial outputs
+    are `P x B x H x Sq x Dv`, partial log-sum-exps `P x B x H x Sq`, in f32 (f64 for f64 outputs), natural logarithm.
+
+    Constraints:
+    * (C1) partial outputs, partial log-sum-exps and the log-sum-exp are f64 for an output of f64, else f32.
+    * (C2) the partial outputs are splits x the shape of the output.
+    * (C3) the partial log-sum-exps are splits x batch x heads x seq_q; the log-sum-exp is batch x heads x seq_q.
+
+    ```mlir
+    fa.combine ins(%po, %plse : memref<3x1x8x1x128xf32>, memref<3x1x8x1xf32>)
+               outs(%o, %lse : memref<1x8x1x128xbf16>, memref<1x8x1xf32>)
+    ```
+  }];
+  let arguments = (ins
+    MemRefRankOf<[FA_Accumulator], [5]>:$partial_outputs, MemRefRankOf<[FA_Accumulator], [4]>:$partial_lses,
+    FA_MemRef4:$output, Optional<FA_StatMemRef>:$lse);
+  let assemblyFormat = [{
+    `ins` `(` $partial_outputs `,` $partial_lses `:` type($partial_outputs) `,` type($partial_lses) `)`
+    `outs` `(` $output (`,` $lse^)? `:` type($output) (`,` type($lse)^)? `)` attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // FA_DIALECT_FA_IR_FATILEOPS
