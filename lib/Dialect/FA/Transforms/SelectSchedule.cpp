@@ -1,4 +1,6 @@
 // fa-select-schedule: tile sizes and target, from the machine model or the user.
+#include "ShapeOf.h"
+#include "fa/Analysis/MachineModel.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/AsmParser/AsmParser.h"
 
@@ -9,35 +11,43 @@ namespace mlir::fa {
 
 using namespace mlir;
 using namespace mlir::fa;
+using namespace ::fa::analysis;
 
-/// A query or key length below the usual tile size needs no larger tile than itself.
-static int64_t clampToLength(int64_t tile, ShapedType type, int64_t granule) {
-  int64_t length = type.getDimSize(2);
-  if (ShapedType::isDynamic(length) || length >= tile)
-    return tile;
-  return std::max<int64_t>(llvm::alignTo(length, granule), granule);
-}
+/// A length that is not known when compiling is taken to be long.
+static constexpr int64_t longSequence = 1 << 20;
 
-/// One tile of scores and the accumulator fit the second-level cache; key and value tiles stream through the first.
 static ScheduleAttr pickForCpu(AttentionOp op) {
-  int64_t tileQ = clampToLength(128, op.getQueryType(), 16);
-  int64_t tileKv = clampToLength(128, op.getKeyType(), 16);
-  return ScheduleAttr::get(op.getContext(), tileQ, tileKv, LoopOrder::QueryOuter,
-                           CPUAttr::get(op.getContext(), /*vector_bits=*/512));
+  CpuModel machine = CpuModel::host();
+  CpuTiles tiles = chooseTiles(machine, shapeOf(op, longSequence));
+  return ScheduleAttr::get(op.getContext(), tiles.tileQ, tiles.tileKv, LoopOrder::QueryOuter,
+                           CPUAttr::get(op.getContext(), machine.vectorBytes * 8));
 }
 
-/// 64 query rows per consumer warpgroup; key tiles as large as two stages of K and V allow in shared memory.
 static ScheduleAttr pickForHopper(AttentionOp op) {
-  int64_t depth = std::max(op.getQueryType().getDimSize(3), op.getValueType().getDimSize(3));
-  int64_t tileQ = depth <= 64 ? 192 : 128;
-  int64_t tileKv = depth <= 128 ? 128 : depth <= 192 ? 96 : 80;
-  auto target = HopperAttr::get(op.getContext(), /*stages=*/2, /*warpgroups=*/tileQ / 64, /*overlap=*/true,
-                                /*ping_pong=*/true, /*persistent=*/false);
-  return ScheduleAttr::get(op.getContext(), tileQ, tileKv, LoopOrder::QueryOuter, target);
+  ::fa::Expected<HopperTiles> tiles = chooseTiles(HopperModel(), shapeOf(op, longSequence));
+  if (!tiles) {
+    op.emitOpError("no schedule fits: ") << tiles.message();
+    return {};
+  }
+  auto target = HopperAttr::get(op.getContext(), tiles->stages, tiles->warpgroups, /*overlap=*/true,
+                                /*ping_pong=*/tiles->warpgroups == 2, /*persistent=*/false);
+  return ScheduleAttr::get(op.getContext(), tiles->tileQ, tiles->tileKv, LoopOrder::QueryOuter, target);
+}
+
+/// Refuses a schedule that needs more than the target has.
+static LogicalResult checkFits(AttentionOp op, ScheduleAttr schedule) {
+  auto hopper = dyn_cast<HopperAttr>(schedule.getTarget());
+  if (!hopper)
+    return success();
+  HopperTiles tiles{schedule.getTileQ(), schedule.getTileKv(), hopper.getStages(), hopper.getWarpgroups()};
+  ::fa::Status fits = checkTiles(HopperModel(), shapeOf(op, longSequence), tiles);
+  if (!fits)
+    return op.emitOpError("schedule does not fit: ") << fits.message();
+  return success();
 }
 
 namespace {
-struct SelectSchedulePass : fa::impl::SelectSchedulePassBase<SelectSchedulePass> {
+struct SelectSchedulePass : mlir::fa::impl::SelectSchedulePassBase<SelectSchedulePass> {
   using SelectSchedulePassBase::SelectSchedulePassBase;
 
   void runOnOperation() override {
@@ -45,7 +55,7 @@ struct SelectSchedulePass : fa::impl::SelectSchedulePassBase<SelectSchedulePass>
       return signalPassFailure();
     WalkResult result = getOperation()->walk([&](AttentionOp op) {
       ScheduleAttr picked = pick(op);
-      if (!picked)
+      if (!picked || failed(checkFits(op, picked)))
         return WalkResult::interrupt();
       op.setScheduleAttr(picked);
       return WalkResult::advance();
@@ -78,9 +88,15 @@ private:
     ScheduleAttr base = wholeOverride ? wholeOverride : op.getScheduleAttr();
     if (!base)
       base = target == "cpu" ? pickForCpu(op) : pickForHopper(op);
+    if (!base)
+      return {};
     TargetAttrInterface targetAttr = base.getTarget();
-    if (!targetAttr)
-      targetAttr = (target == "cpu" ? pickForCpu(op) : pickForHopper(op)).getTarget();
+    if (!targetAttr) {
+      ScheduleAttr picked = target == "cpu" ? pickForCpu(op) : pickForHopper(op);
+      if (!picked)
+        return {};
+      targetAttr = picked.getTarget();
+    }
     if (targetAttr.getTargetName() != target) {
       op.emitOpError("expected a schedule for target ")
           << target << ", but got one for " << targetAttr.getTargetName();

@@ -45,6 +45,20 @@ def SelectSchedulePass : Pass<"fa-select-schedule"> {
     Option<"order", "order", "std::string", "\"\"", "query_outer (FlashAttention-2) or key_outer (FlashAttention-1)">];
 }
 
+def ReportTrafficPass : Pass<"fa-report-traffic"> {
+  let summary = "remarks with the bytes that attention moves to and from memory";
+  let description = [{
+    Requires: a schedule (`fa-select-schedule`) and static sizes; otherwise a remark says what is missing. Guarantees: one remark for
+    each form (unfused, FlashAttention-1, FlashAttention-2) with the bytes of the traffic model, the touches of N x N matrices, and
+    the tiles that the named masks leave. Leaves alone: all IR.
+
+    ```mlir
+    // remark: traffic, query_outer (FlashAttention-2), as scheduled: 4 MiB once, 8.25 MiB issued, 0 N x N touches, 36 of 64 tiles
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...) masks [#fa.causal<top_left>] schedule(#fa.schedule<...>)
+    ```
+  }];
+}
+
 def TileAttentionPass : Pass<"fa-tile-attention"> {
   let summary = "attention becomes loops over tiles with an online softmax";
   let description = [{
