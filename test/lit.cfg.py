@@ -1,6 +1,7 @@
 """lit configuration: FileCheck tests (.mlir, .test) and GoogleTest binaries under one count."""
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -19,6 +20,8 @@ if config.compiler_enabled:
     config.available_features.add("compiler")
 if config.sanitizers:
     config.available_features.add("sanitizers")
+if subprocess.run([config.python, "-c", "import numpy"], capture_output=True).returncode == 0:
+    config.available_features.add("numpy")
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 

@@ -47,7 +47,7 @@ public:
     std::string outputs = "%o", outputTypes = o;
     if (spec.lse) {
       const std::string lse = "memref<" + std::to_string(spec.batch) + "x" + std::to_string(spec.heads) + "x" +
-                              size(spec.seqQ, spec.dynamicLengths) + "x" + score + ">";
+                              size(spec.seqQ, spec.dynamicLengths) + "x" + score + openLayout(3, "?") + ">";
       argument("lse", lse);
       outputs += ", %lse";
       outputTypes += ", " + lse;
@@ -86,14 +86,24 @@ private:
       type += ", strided<[" + size(std::max<int64_t>(length, 1) * row, dynamic) + ", " + std::to_string(depth) + ", " +
               std::to_string(row) + ", 1]>";
     }
-    return type + ">";
+    return type + openLayout(4, spec.layout == Layout::Rows ? "1" : "?") + ">";
+  }
+
+  /// Strides and offset that are known at launch only; nothing for the fixed layouts.
+  std::string openLayout(size_t rank, const std::string &innermost) const {
+    if (spec.layout != Layout::Rows && spec.layout != Layout::Strided)
+      return "";
+    std::string strides;
+    for (size_t d = 1; d < rank; ++d)
+      strides += "?, ";
+    return ", strided<[" + strides + innermost + "], offset: ?>";
   }
 
   std::string biasType() const {
     std::string type = "memref<";
     for (size_t d = 0; d < spec.bias.size(); ++d)
       type += size(spec.bias[d], spec.dynamicLengths && d + 2 >= spec.bias.size() && spec.bias[d] != 1) + "x";
-    return type + element + ">";
+    return type + element + openLayout(spec.bias.size(), "?") + ">";
   }
 
   std::string maskList() const {
@@ -270,6 +280,8 @@ std::string AttentionSpec::describe() const {
     text += std::string(", ALiBi ") + nameOf(*alibi);
   if (layout == Layout::Bshd)
     text += ", layout bshd";
+  if (layout == Layout::Rows || layout == Layout::Strided)
+    text += ", strides left open";
   if (dynamicLengths)
     text += ", lengths left open";
   return text;

@@ -22,8 +22,9 @@ struct Window {
   Corner corner = Corner::BottomRight;
 };
 
-/// How the logical dims [batch, heads, sequence, depth] lie in memory, outermost first.
-enum class Layout : uint8_t { Bhsd, Bshd };
+/// How the logical dims [batch, heads, sequence, depth] lie in memory, outermost first. Rows and Strided leave strides and
+/// offsets of all tensors open in the IR: any strides, with the depth contiguous (Rows) or not (Strided).
+enum class Layout : uint8_t { Bhsd, Bshd, Rows, Strided };
 
 /// O = softmax(mask(score(scale Q K^T))) V with score = softcap, then bias, then ALiBi.
 /// Q [batch, heads, seqQ, depth], K [batch, kvHeads, seqKv, depth], V [batch, kvHeads, seqKv, depthV],
