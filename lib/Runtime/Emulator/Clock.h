@@ -1,5 +1,6 @@
 // Vector clocks of the race detector. Empty when races are not checked.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct Clock {
       *this = other;
       return;
     }
-    for (size_t i = 0; i < ordered.size(); ++i) {
+    for (std::size_t i = 0; i < ordered.size(); ++i) {
       ordered[i] = ordered[i] > other.ordered[i] ? ordered[i] : other.ordered[i];
       fenced[i] = fenced[i] > other.fenced[i] ? fenced[i] : other.fenced[i];
     }

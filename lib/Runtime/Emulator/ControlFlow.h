@@ -1,5 +1,6 @@
 // Basic blocks of an entry, immediate post-dominators, and bit-set data flow over them.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,15 +25,15 @@ std::vector<Block> buildBlocks(const std::vector<Flow> &flow);
 /// A set of small integers.
 class BitSet {
 public:
-  explicit BitSet(size_t size = 0) : words((size + 63) / 64) {}
-  void set(size_t i) { words[i / 64] |= uint64_t(1) << (i % 64); }
-  void reset(size_t i) { words[i / 64] &= ~(uint64_t(1) << (i % 64)); }
-  bool test(size_t i) const { return words[i / 64] >> (i % 64) & 1; }
+  explicit BitSet(std::size_t size = 0) : words((size + 63) / 64) {}
+  void set(std::size_t i) { words[i / 64] |= uint64_t(1) << (i % 64); }
+  void reset(std::size_t i) { words[i / 64] &= ~(uint64_t(1) << (i % 64)); }
+  bool test(std::size_t i) const { return words[i / 64] >> (i % 64) & 1; }
   void clear() { words.assign(words.size(), 0); }
   /// this |= other; true when something changed.
   bool unite(const BitSet &other) {
     uint64_t changed = 0;
-    for (size_t i = 0; i < words.size(); ++i) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
       uint64_t merged = words[i] | other.words[i];
       changed |= merged ^ words[i];
       words[i] = merged;
@@ -40,7 +41,7 @@ public:
     return changed;
   }
   template <typename Visit> void forEach(Visit visit) const {
-    for (size_t w = 0; w < words.size(); ++w)
+    for (std::size_t w = 0; w < words.size(); ++w)
       for (uint64_t bits = words[w]; bits; bits &= bits - 1)
         visit(w * 64 + __builtin_ctzll(bits));
   }

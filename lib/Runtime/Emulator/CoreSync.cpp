@@ -167,7 +167,11 @@ void handleSetMaxRegisters(Warp &warp, const Instr &instr, uint32_t) {
   }
   int64_t wanted = instr.imm, have = warp.registersPerThread;
   bool increase = instr.mode;
-  if ((increase && wanted < have) || (!increase && wanted > have)) {
+  // Without .maxnreg the registers at launch are ptxas's choice, at most what is assumed here: a first inc below that says
+  // nothing.
+  bool assumed = kernel.maxRegisters == 0 && !warp.changedRegisters;
+  warp.changedRegisters = true;
+  if (!(assumed && increase) && ((increase && wanted < have) || (!increase && wanted > have))) {
     reportAt(warp, instr, ReportKind::Protocol, true, "expected setmaxnreg." + std::string(increase ? "inc above " : "dec below ") + std::to_string(have) + " registers, but got " + std::to_string(wanted));
     return;
   }

@@ -2,6 +2,7 @@
 #include "Handlers.h"
 #include "LaneOps.h"
 #include "Lowering.h"
+#include "fa/Runtime/Emulator/Engine/SpecialFunctions.h"
 #include <initializer_list>
 
 namespace fa::runtime::emulator {

@@ -1,5 +1,6 @@
 // The order of work of a lowering: match, lay out variables, build the flow graph, assign slots, lower each instruction.
 #include "Lowering.h"
+#include "fa/Runtime/Emulator/Memory.h"
 #include "Handlers.h"
 #include <algorithm>
 #include <unordered_set>

@@ -92,6 +92,7 @@ struct Warp {
 
   std::vector<uint32_t> initialised; ///< lane masks of the tracked slots
   uint32_t registersPerThread = 0;   ///< setmaxnreg
+  bool changedRegisters = false;
   uint32_t carry = 0;                ///< condition code of add.cc, one bit a lane
   Clock clock;
 

@@ -4,7 +4,7 @@
 
 namespace fa::runtime::emulator {
 
-RaceDetector::RaceDetector(Launch &launch, Cluster &cluster) : launch(launch), cluster(cluster) {
+RaceDetector::RaceDetector(Launch &launch) : launch(launch) {
   warps = launch.warpsPerCta;
   groups = (warps + 3) / 4;
   perCta = 4 * warps + groups + mbarriersPerCta;

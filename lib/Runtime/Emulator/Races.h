@@ -11,7 +11,7 @@ enum class Proxy : uint8_t { Generic, Async };
 
 class RaceDetector {
 public:
-  RaceDetector(Launch &launch, Cluster &cluster);
+  RaceDetector(Launch &launch);
   /// Forgets everything: a new set of CTAs starts.
   void reset();
 
@@ -81,7 +81,6 @@ private:
   bool sees(const Clock &clock, uint32_t dimension, uint32_t epoch) const { return clock.ordered[dimension] >= epoch; }
 
   Launch &launch;
-  Cluster &cluster;
   uint32_t warps, groups, perCta, dimensions;
   std::vector<uint32_t> mbarriersUsed;
   std::vector<Shadow> shadows;

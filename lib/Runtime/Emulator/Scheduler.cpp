@@ -18,7 +18,7 @@ bool ClusterRunner::lookTwice(Warp &warp, const Instr &instr, uint32_t mask) {
     reportAt(warp, instr, ReportKind::Divergence, true, "expected all live lanes of the warp at an .aligned instruction, but got " + std::to_string(__builtin_popcount(mask)) + " of " + std::to_string(__builtin_popcount(warp.alive)), __builtin_ctz(mask));
     return false;
   }
-  if (mask && (instr.flags & (flag::ReadsTracked | flag::WritesTracked | flag::TouchesTensor)))
+  if (mask && (instr.flags & warp.slowFlags & (flag::ReadsTracked | flag::WritesTracked | flag::TouchesTensor)))
     checkRegisterUse(warp, instr, mask);
   return true;
 }

@@ -19,7 +19,7 @@ ClusterRunner::ClusterRunner(Launch &launch) : launch(launch) {
   }
   predicateFiles.resize(static_cast<size_t>(launch.ctasPerCluster) * launch.warpsPerCta * launch.kernel->predicates);
   if (launch.options->checkRaces) {
-    races = std::make_unique<RaceDetector>(launch, cluster);
+    races = std::make_unique<RaceDetector>(launch);
     cluster.races = races.get();
   }
 }
