@@ -1,6 +1,6 @@
 // Fully visible key tiles: [0, Sk floordiv Bk) minus the tiles that each way of being hidden touches.
+#include "BoundFormula.h"
 #include "MaskBoundsParts.h"
-#include "BoundClauses.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

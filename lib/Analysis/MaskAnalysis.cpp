@@ -97,14 +97,17 @@ static void classify(const MaskPredicate &predicate, const llvm::SmallBitVector 
     classify(operand, wide, check);
 }
 
-/// A comparison with one operand, a w + rest >= 0 with |rest| below the limit of w, keeps its truth when w is
-/// clamped to the limit (a length of INT64_MAX stays unlimited). Otherwise the operand is checked when the
-/// kernel runs.
+/// A bare operand compared with something below its limit keeps its truth when it is clamped to the limit (a length
+/// of INT64_MAX stays unlimited). Otherwise the operand is checked when the kernel runs.
 void MaskAnalysis::classifyOperands() {
   llvm::SmallBitVector wide(kFirstMaskOperand + problem.numOperands), check(wide.size());
-  for (auto [position, operand] : llvm::enumerate(reading.operands))
-    if (operand.getType().isIndex() || operand.getType().getIntOrFloatBitWidth() > 32)
-      wide.set(kFirstMaskOperand + position);
+  for (auto [position, operand] : llvm::enumerate(reading.operands)) {
+    if (!operand.getType().isIndex() && operand.getType().getIntOrFloatBitWidth() <= 32)
+      continue;
+    wide.set(kFirstMaskOperand + position);
+    if (reading.calculatedWith[position])
+      check.set(kFirstMaskOperand + position);
+  }
   classify(problem.mask, wide, check);
   for (unsigned position = kFirstMaskOperand; position < wide.size(); ++position)
     safety.push_back(!wide.test(position) ? Safety::Narrow : check.test(position) ? Safety::Check : Safety::Clamp);

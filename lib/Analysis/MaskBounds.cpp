@@ -1,6 +1,6 @@
 // Visible runs cut at the full ranges; evaluation, emission and printing of the result.
 #include "fa/Analysis/MaskBounds.h"
-#include "BoundClauses.h"
+#include "BoundFormula.h"
 #include "MaskBoundsParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
@@ -152,8 +152,15 @@ void MaskBounds::print(raw_ostream &os, ArrayRef<std::string> names) const {
     os << (&run == &runs.front() ? "[" : "; then [");
     run.lower.print(os, names);
     os << ", ";
-    run.upper.plus(-1).print(os, names);
+    bool guarded = run.upper.kind() == TileBound::Kind::Guarded;
+    const TileBound &upper = guarded ? run.upper.terms().front() : run.upper;
+    upper.plus(-1).print(os, names);
     os << "]";
+    for (AffineExpr guard : run.upper.guards()) {
+      os << (guard == run.upper.guards().front() ? " if " : " and ");
+      printAffine(os, guard, names);
+      os << " >= 0";
+    }
     printFull(os, run, names);
   }
 }

@@ -1,24 +1,33 @@
 // The gate of every result: a proof by integer emptiness that shares nothing with the elimination.
-#include "BoundClauses.h"
+#include "BoundFormula.h"
 #include "fa/Analysis/MaskBounds.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Proves that no pair of `mask` lies in a key tile (d2) that satisfies the clauses.
-static ProofResult proveNoPair(TileSystem &system, const MaskPredicate &mask, const std::vector<Clause> &clauses) {
+/// "No" is certain; "maybe" is a counterexample unless a limit was met on the way.
+static ProofResult conclude(const TileSystem &system, bool mayHold) {
+  if (!mayHold)
+    return ProofResult::Proved;
+  return system.exhausted() ? ProofResult::NotDecided : ProofResult::Refuted;
+}
+
+/// Proves that no pair of `mask` lies in a key tile (d2) that satisfies the formulas.
+static ProofResult proveNoPair(TileSystem &system, const MaskPredicate &mask, ArrayRef<BoundFormula> formulas) {
   AffineExpr i = system.dim(0), j = system.dim(1), k = system.dim(2);
   int64_t tile = system.keyTile();
   SmallVector<AffineExpr> domain(system.facts);
   domain.append({i - system.queryFirst, system.queryLast - i, j, system.sk - 1 - j, j - k * tile, k * tile + (tile - 1) - j});
-  for (const MaskPredicate::Conjunction &conjunction : mask.normalForm().disjuncts) {
+  MaskPredicate::NormalForm form = mask.normalForm();
+  for (const MaskPredicate::Conjunction &conjunction : form.disjuncts) {
     SmallVector<AffineExpr> constraints(domain);
     constraints.append(conjunction.nonNegative.begin(), conjunction.nonNegative.end());
     for (AffineExpr expr : conjunction.zero)
       constraints.append({expr, -expr});
-    if (mayHold(system, std::move(constraints), clauses, 3))
-      return system.exhausted() ? ProofResult::NotDecided : ProofResult::Refuted;
+    ProofResult result = conclude(system, mayHold(system, std::move(constraints), formulas, 3));
+    if (result != ProofResult::Proved)
+      return form.exact ? result : ProofResult::NotDecided;
   }
   return ProofResult::Proved;
 }
@@ -27,31 +36,28 @@ ProofResult fa::proveMaskBounds(const TileProblem &problem, const MaskBounds &bo
   TileSystem system(problem, TileSystem::Effort::Integer);
   AffineExpr k = system.dim(2);
   // Outside every run: below its start or at or above its end.
-  std::vector<Clause> outside;
+  std::vector<BoundFormula> outside;
   std::vector<TileBound> covers;
   for (const TileRun &run : bounds.runs) {
     std::vector<TileBound> lower = {run.lower};
     if (run.startsAfterCover)
       llvm::append_range(lower, covers);
     covers.push_back(run.cover);
-    Clause clause = productOf(compareClauses(k, Comparison::Below, TileBound::max(std::move(lower))));
-    llvm::append_range(clause, productOf(compareClauses(k, Comparison::AtOrAbove, run.upper)));
-    outside.push_back(std::move(clause));
+    outside.push_back(BoundFormula::any({isBelow(k, TileBound::max(std::move(lower))), isAtOrAbove(k, run.upper)}));
   }
   ProofResult result = proveNoPair(system, system.lift(problem.mask.mayHold()), outside);
   MaskPredicate hidden = !system.lift(problem.mask.mustHold());
   for (const auto &[begin, end] : bounds.fullRanges) {
     if (result != ProofResult::Proved)
       return result;
-    std::vector<Clause> inside = compareClauses(k, Comparison::AtOrAbove, begin);
-    llvm::append_range(inside, compareClauses(k, Comparison::Below, end));
+    std::vector<BoundFormula> inside = {isAtOrAbove(k, begin), isBelow(k, end)};
     result = proveNoPair(system, hidden, inside);
+    if (result != ProofResult::Proved)
+      return result;
     // A full tile ends at or before Sk.
     SmallVector<AffineExpr> pastEnd(system.facts);
-    pastEnd.push_back(k * problem.keyTile + (problem.keyTile - 1) - system.sk);
-    pastEnd.push_back(k);
-    if (result == ProofResult::Proved && mayHold(system, std::move(pastEnd), inside, 3))
-      result = system.exhausted() ? ProofResult::NotDecided : ProofResult::Refuted;
+    pastEnd.append({k, k * problem.keyTile + (problem.keyTile - 1) - system.sk});
+    result = conclude(system, mayHold(system, std::move(pastEnd), inside, 3));
   }
   return result;
 }

@@ -71,6 +71,7 @@ void MaskReader::dropUnusedOperands() {
       reading.facts.push_back(renumbered.back() - static_cast<int64_t>(range.lower));
     if (range.upper <= 1)
       reading.facts.push_back(static_cast<int64_t>(range.upper) - renumbered.back());
+    reading.calculatedWith.push_back(calculatedWith.contains(kFirstMaskOperand + position));
     kept.push_back(operand);
   }
   reading.predicate = reading.predicate.replace({}, renumbered);

@@ -31,6 +31,7 @@ private:
   llvm::DenseMap<Value, std::optional<Pieces>> integers;
   llvm::DenseMap<Value, MaskPredicate> booleans;
   llvm::SmallVector<Interval> symbolRanges;
+  llvm::DenseSet<unsigned> calculatedWith; // symbols
   unsigned depth = 0;
 
   void findVarying(Block &block);
@@ -46,6 +47,7 @@ private:
   std::optional<Pieces> readAffine(Value value);
   std::optional<Pieces> readOperation(Operation *op);
   std::optional<Pieces> readDivision(Operation *op);
+  std::optional<Pieces> readBitOperation(Operation *op);
   std::optional<Pieces> readExtremum(Operation *op, bool isMax, bool isUnsigned);
   std::optional<Pieces> readSelect(Operation *op);
   std::optional<Pieces> readAffineApply(Operation *op);
@@ -55,6 +57,7 @@ private:
   AffineExpr symbolFor(Value value, Interval range);
   std::optional<AffineExpr> lengthFor(Value value);
 
+  void noteCalculation(Operation *op, const Pieces &pieces);
   Interval rangeOf(AffineExpr expr);
   static Interval rangeOf(Type type);
   bool isNonNegative(AffineExpr expr);

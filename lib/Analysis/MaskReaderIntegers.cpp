@@ -123,7 +123,7 @@ std::optional<MaskReader::Pieces> MaskReader::readInteger(Value value) {
   --depth;
   // Not affine but the same for every pair: an operand.
   bool isOperand = value.getType().isIndex() || (value.getType().isInteger() && value.getType().getIntOrFloatBitWidth() <= 64);
-  if (!result && isOperand && !varying.contains(value))
+  if (!result && isOperand && !varying.contains(value) && !matchPattern(value, m_Constant()))
     result = Pieces{{MaskPredicate::constant(true), symbolFor(value, rangeOf(value.getType()))}};
   integers[value] = result;
   return result;
@@ -144,6 +144,7 @@ std::optional<MaskReader::Pieces> MaskReader::readAffine(Value value) {
   std::optional<Pieces> pieces = readOperation(op);
   if (!pieces)
     return std::nullopt;
+  noteCalculation(op, *pieces);
   auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
   bool wraps = !flags || !flags.hasNoSignedWrap();
   if (!fits(*pieces, value.getType()) && (wraps || value.getType().isIndex())) {
@@ -152,6 +153,16 @@ std::optional<MaskReader::Pieces> MaskReader::readAffine(Value value) {
     return std::nullopt;
   }
   return pieces;
+}
+
+void MaskReader::noteCalculation(Operation *op, const Pieces &pieces) {
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::SelectOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return;
+  for (const Piece &piece : pieces)
+    piece.value.walk([&](AffineExpr part) {
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+        calculatedWith.insert(symbol.getPosition());
+    });
 }
 
 std::optional<MaskReader::Pieces> MaskReader::combine(Operation *op, Combine function) {
@@ -194,6 +205,7 @@ std::optional<MaskReader::Pieces> MaskReader::readOperation(Operation *op) {
       })
       .Case<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
           [&](auto) { return readDivision(op); })
+      .Case<arith::ShRSIOp, arith::ShLIOp, arith::AndIOp>([&](auto) { return readBitOperation(op); })
       .Case([&](arith::MinSIOp) { return readExtremum(op, false, false); })
       .Case([&](arith::MaxSIOp) { return readExtremum(op, true, false); })
       .Case([&](arith::MinUIOp) { return readExtremum(op, false, true); })
@@ -232,6 +244,24 @@ std::optional<MaskReader::Pieces> MaskReader::readDivision(Operation *op) {
     }
   }
   return result.size() <= kMaxPieces ? std::optional(result) : std::nullopt;
+}
+
+/// In two's complement, x >> n is x floordiv 2^n, x << n is x 2^n, and x & (2^n - 1) is x mod 2^n.
+std::optional<MaskReader::Pieces> MaskReader::readBitOperation(Operation *op) {
+  APInt constant;
+  if (!matchPattern(op->getOperand(1), m_ConstantInt(&constant)) || constant.isNegative() || constant.getSignificantBits() > 40)
+    return std::nullopt;
+  int64_t value = constant.getSExtValue();
+  bool isAnd = isa<arith::AndIOp>(op);
+  if (isAnd ? !llvm::isPowerOf2_64(value + 1) : value >= 32 || value >= int64_t(constant.getBitWidth()))
+    return std::nullopt;
+  std::optional<Pieces> pieces = readInteger(op->getOperand(0));
+  if (!pieces)
+    return std::nullopt;
+  int64_t power = isAnd ? value + 1 : int64_t(1) << value;
+  for (Piece &piece : *pieces)
+    piece.value = isAnd ? piece.value % power : isa<arith::ShLIOp>(op) ? piece.value * power : piece.value.floorDiv(power);
+  return pieces;
 }
 
 std::optional<MaskReader::Pieces> MaskReader::readExtremum(Operation *op, bool isMax, bool isUnsigned) {

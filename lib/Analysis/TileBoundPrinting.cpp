@@ -14,9 +14,17 @@ struct Term {
 };
 } // namespace
 
+static void addTerm(SmallVectorImpl<Term> &terms, int64_t factor, AffineExpr atom) {
+  auto same = llvm::find_if(terms, [&](const Term &term) { return term.atom == atom; });
+  if (same == terms.end())
+    terms.push_back({factor, atom});
+  else
+    same->factor += factor;
+}
+
 static void collectTerms(AffineExpr expr, int64_t factor, SmallVectorImpl<Term> &terms) {
   if (auto value = dyn_cast<AffineConstantExpr>(expr)) {
-    terms.push_back({factor * value.getValue(), {}});
+    addTerm(terms, factor * value.getValue(), {});
     return;
   }
   if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
@@ -31,7 +39,7 @@ static void collectTerms(AffineExpr expr, int64_t factor, SmallVectorImpl<Term> 
       return;
     }
   }
-  terms.push_back({factor, expr});
+  addTerm(terms, factor, expr);
 }
 
 static void printAtom(raw_ostream &os, AffineExpr expr, ArrayRef<std::string> names) {
@@ -76,10 +84,11 @@ void fa::printAffine(raw_ostream &os, AffineExpr expr, ArrayRef<std::string> nam
     auto rank = [](const Term &t) { return !t.atom ? 2 : t.factor < 0 ? 1 : 0; };
     return rank(a) < rank(b);
   });
+  llvm::erase_if(terms, [](const Term &term) { return term.factor == 0; });
+  if (terms.empty())
+    os << 0;
   bool first = true;
   for (const Term &term : terms) {
-    if (term.factor == 0 && terms.size() > 1)
-      continue;
     bool negative = term.factor < 0;
     uint64_t factor = negative ? 0 - static_cast<uint64_t>(term.factor) : term.factor;
     os << (first ? (negative ? "-" : "") : (negative ? " - " : " + "));

@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr unsigned kMaxRationalQueries = 6000;
-static constexpr unsigned kMaxIntegerQueries = 2000;
+static constexpr unsigned kMaxRationalQueries = 1500;
+static constexpr unsigned kMaxIntegerQueries = 600;
 static constexpr unsigned kMaxDivisions = 8;
 static constexpr unsigned kMaxConstraints = 96;
 static constexpr int64_t kMaxIntegerCoefficient = int64_t(1) << 20;

@@ -1,5 +1,5 @@
 // Visible key tiles: one span per disjunct, grouped so that no group has a gap, groups in ascending order.
-#include "BoundClauses.h"
+#include "BoundFormula.h"
 #include "MaskBoundsParts.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -110,6 +110,8 @@ private:
     }
     TileRun run;
     run.lower = simplify(system, TileBound::min(std::move(lower)));
+    if (!alwaysAtLeast(system, run.lower, none)) // may be negative where the run is empty
+      run.lower = TileBound::max({none, run.lower});
     run.upper = simplify(system, TileBound::max(std::move(upper)));
     run.cover = severalRuns ? TileBound::max(std::move(cover)) : run.upper;
     run.startsAfterCover = !bounds.runs.empty();

@@ -26,6 +26,9 @@ struct MaskReading {
   /// s2, s3, ...: integer or index values that depend on neither i nor j; block arguments of the region (b, h),
   /// values computed in it, or captures.
   llvm::SmallVector<Value> operands;
+  /// Per operand: whether the region calculates with it, rather than only compare it. Such a sum may wrap when the
+  /// operand is huge, where its reading does not.
+  llvm::SmallVector<bool> calculatedWith;
   /// Expressions over the symbols that are >= 0 whatever the operands hold.
   llvm::SmallVector<AffineExpr> facts;
   /// What was not read, and why, in the order of the region.
