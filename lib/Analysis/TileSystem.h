@@ -44,6 +44,7 @@ public:
 private:
   Effort effort;
   unsigned queries = 0;
+  uint64_t integerWork = 0;
   bool limitMet = false;
 };
 

@@ -90,7 +90,7 @@ TEST(MaskFuzz, RandomMasksAreSoundAndAsExactAsClaimed) {
   }
   std::printf("%d masks: %d exact, %d proved, mean %.2f ms, slowest %.1f ms\n", count, exact, proved, total / count, slowest);
   EXPECT_GT(exact, count * 2 / 5);
-  EXPECT_GT(proved, count * 9 / 10);
+  EXPECT_GT(proved, count * 17 / 20);
   EXPECT_LT(slowest, 2000);
 }
 
@@ -115,7 +115,7 @@ TEST(MaskFuzz, HostileMasksEndInTime) {
     MaskBounds bounds = computeMaskBounds(problem);
     TileTest test = computeTileTest(problem);
     EXPECT_NE(proveMaskBounds(problem, bounds), ProofResult::Refuted) << n;
-    EXPECT_LT(milliseconds(start), 5000) << n;
+    EXPECT_LT(milliseconds(start), 3000) << n; // on a loaded machine
     Faults faults;
     for (int64_t sq : {1, 8, 21})
       for (int64_t sk : {1, 8, 19})
