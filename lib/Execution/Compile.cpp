@@ -113,7 +113,10 @@ Status CpuAttention::describeHost(const Program &program, mlir::ModuleOp module,
 }
 
 Status CpuAttention::load(mlir::ModuleOp module) {
-  mlir::FailureOr<llvm::SmallVector<char, 0>> object = mlir::fa::compileToObject(module);
+  mlir::fa::CpuOptions cpuOptions;
+  // Plain loops are vectorised by LLVM; vector code needs no more than code generation.
+  cpuOptions.irLevel = compileReport.lowering == "vector" ? 0 : 2;
+  mlir::FailureOr<llvm::SmallVector<char, 0>> object = mlir::fa::compileToObject(module, cpuOptions);
   if (mlir::failed(object))
     return makeError("expected a module that compiles to machine code");
   const std::pair<llvm::StringRef, void *> symbols[] = {{"fa_launch_blocks", reinterpret_cast<void *>(&launchBlocks)}};
