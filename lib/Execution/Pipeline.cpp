@@ -3,7 +3,9 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Common.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 
@@ -37,6 +39,13 @@ std::vector<Stage> kernelStages(const CompileOptions &options, const std::string
   };
   return {{"schedule", "L0: named masks expanded, a schedule attached", schedule},
           {"tiles", "L1: loops over tiles with an online softmax", mlir::fa::buildTilePipeline},
+          {"bounds", "L2: loop bounds from the mask, no fully masked tile is visited",
+           [](OpPassManager &manager) { manager.addPass(mlir::fa::createEliminateMaskedTilesPass()); }},
+          {"peeled", "L3: full tiles in loops of their own, without masking",
+           [](OpPassManager &manager) {
+             manager.addPass(mlir::fa::createPeelMaskedTilesPass());
+             manager.addPass(mlir::createCSEPass());
+           }},
           {"kernels", "kernel functions over a grid, and their launches", mlir::fa::buildOutlinePipeline}};
 }
 
