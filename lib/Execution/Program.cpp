@@ -181,7 +181,6 @@ Status Program::bufferize() {
   mlir::bufferization::BufferResultsToOutParamsPassOptions outParams;
   outParams.hoistStaticAllocs = true;
   outParams.hoistDynamicAllocs = true;
-  outParams.modifyPublicFunctions = true;
   manager.addPass(mlir::bufferization::createBufferResultsToOutParamsPass(outParams));
   manager.addPass(mlir::createCanonicalizerPass());
   if (mlir::failed(manager.run(module())))

@@ -24,12 +24,10 @@ public:
     if (given.size() != known.size())
       return makeError("expected " + std::to_string(known.size()) + " sizes for '" + argument.name + "' (" + spell(known) +
                        "), but got " + spell(given));
-    for (size_t d = 0; d < known.size(); ++d) {
-      if (known[d] != dynamic && given[d] != dynamic && known[d] != given[d])
+    for (size_t d = 0; d < known.size(); ++d)
+      if (known[d] != dynamic && known[d] != given[d])
         return makeError("expected '" + argument.name + "' of shape " + spell(known) + ", but got " + spell(given));
-      if (known[d] == dynamic)
-        known[d] = given[d];
-    }
+    known = given;
     return Status::success();
   }
 
