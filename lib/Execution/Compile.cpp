@@ -143,17 +143,13 @@ Expected<std::unique_ptr<CompiledAttention>> CpuAttention::compile(const Program
                                                                    const CompileOptions &options) {
   auto result = std::make_unique<CpuAttention>();
   CompileReport &report = result->compileReport;
-  const bool naive = options.lowering == "naive";
   report.target = "cpu";
-  report.lowering = naive ? "naive" : "loops";
-  if (options.lowering == "auto")
-    report.choice = "auto: plain loops work for every dtype and shape";
+  report.lowering = options.lowering;
   mlir::OwningOpRef<mlir::ModuleOp> module = program.module().clone();
   StageRunner runner(*module, options, report);
   runner.dump("input");
-  if (!naive) {
-    std::vector<Stage> stages = kernelStages(options, "cpu");
-    for (const Stage &stage : stages) {
+  if (options.lowering != "naive") {
+    for (const Stage &stage : kernelStages(options, "cpu")) {
       if (Status status = runner.run({stage}); !status)
         return status.error();
       if (stage.name == "schedule")
@@ -165,7 +161,7 @@ Expected<std::unique_ptr<CompiledAttention>> CpuAttention::compile(const Program
   Status described = direct ? result->describeKernels(*module, entry) : result->describeHost(program, *module, entry);
   if (!described)
     return described.error();
-  if (Status status = runner.run(cpuStages(report.lowering)); !status)
+  if (Status status = runner.run(cpuStages(options.lowering)); !status)
     return status.error();
   result->cpu = std::make_unique<runtime::CpuDriver>(options.threads);
   if (!direct)
@@ -188,6 +184,28 @@ Expected<double> CpuAttention::run(const runtime::Bindings &bindings) {
   }
   return seconds;
 }
+
+/// Vector code, or plain loops with the reason: said in the report, never silently.
+Expected<std::unique_ptr<CompiledAttention>> compileForCpu(const Program &program, CompileOptions options) {
+  if (options.lowering != "auto")
+    return CpuAttention::compile(program, options);
+  options.lowering = "vector";
+  CompileOptions quiet = options;
+  std::vector<std::pair<std::string, std::string>> dumps;
+  quiet.onDump = [&](const std::string &stage, const std::string &ir) { dumps.emplace_back(stage, ir); };
+  Expected<std::unique_ptr<CompiledAttention>> fast = CpuAttention::compile(program, quiet);
+  if (fast) {
+    fast->get()->noteChoice("auto: the fastest lowering that takes this attention");
+    for (const auto &[stage, ir] : dumps)
+      options.onDump(stage, ir);
+    return fast;
+  }
+  options.lowering = "loops";
+  Expected<std::unique_ptr<CompiledAttention>> portable = CpuAttention::compile(program, options);
+  if (portable)
+    portable->get()->noteChoice("auto: not vector, which said: " + fast.message());
+  return portable;
+}
 } // namespace
 
 Expected<std::unique_ptr<CompiledAttention>> compile(const Program &program, const CompileOptions &options) {
@@ -196,8 +214,7 @@ Expected<std::unique_ptr<CompiledAttention>> compile(const Program &program, con
     chosen.device = "cpu";
   if (chosen.device != "cpu")
     return makeError("expected --device auto or cpu, but got '" + options.device + "', which this build does not have");
-  Expected<std::unique_ptr<CompiledAttention>> compiled = CpuAttention::compile(program, chosen);
-  return compiled;
+  return compileForCpu(program, chosen);
 }
 
 } // namespace fa::execution

@@ -6,12 +6,23 @@
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 #include <chrono>
 
 namespace fa::execution {
 namespace {
 using mlir::OpPassManager;
+
+/// Features of the CPU that this process runs on, as LLVM names them.
+llvm::SmallVector<std::string> hostFeatures() {
+  llvm::SmallVector<std::string> features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    if (feature.getValue())
+      features.push_back(feature.getKey().str());
+  return features;
+}
 
 std::string print(mlir::ModuleOp module) {
   std::string text;
@@ -52,10 +63,17 @@ std::vector<Stage> kernelStages(const CompileOptions &options, const std::string
 std::vector<Stage> cpuStages(const std::string &lowering) {
   std::vector<Stage> stages;
   if (lowering == "naive")
-    stages.push_back({"naive", "three passes over all scores", [](OpPassManager &manager) {
-                        manager.addPass(mlir::fa::createLowerNaivePass());
+    stages.push_back({"naive", "three passes over all scores (--lowering=naive)",
+                      [](OpPassManager &manager) { manager.addPass(mlir::fa::createLowerNaivePass()); }});
+  if (lowering == "vector")
+    stages.push_back({"vector", "blocked vector code (--lowering=vector)", [](OpPassManager &manager) {
+                        mlir::fa::VectorUnitOptions unit;
+                        mlir::fa::selectVectorUnit(hostFeatures(), unit);
+                        mlir::fa::buildVectorPipeline(manager, unit);
                       }});
-  stages.push_back({"llvm", "the llvm dialect of the CPU", mlir::fa::buildCpuLoopsPipeline});
+  else
+    stages.push_back({"loops", "plain loops (--lowering=loops)", mlir::fa::buildLoopsPipeline});
+  stages.push_back({"llvm", "the llvm dialect of the CPU", mlir::fa::buildCpuToLLVMPipeline});
   return stages;
 }
 
@@ -65,10 +83,11 @@ std::vector<StageInfo> allStages() {
   const auto add = [&](const std::vector<Stage> &stages) {
     for (const Stage &stage : stages)
       if (std::none_of(infos.begin(), infos.end(), [&](const StageInfo &info) { return info.name == stage.name; }))
-        infos.push_back({stage.name, stage.what});
+        infos.insert(stage.name == "vector" ? infos.end() - 1 : infos.end(), {stage.name, stage.what});
   };
   add(kernelStages({}, "cpu"));
-  add(cpuStages("naive"));
+  for (const char *lowering : {"naive", "loops", "vector"})
+    add(cpuStages(lowering));
   return infos;
 }
 

@@ -12,7 +12,7 @@ struct Stage {
 
 /// From the program to kernels over a grid, the same for every target.
 std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target);
-/// Loops or vector code of a CPU, to the llvm dialect. `lowering`: loops, vector or naive.
+/// Loops or vector code of this machine's CPU, to the llvm dialect. `lowering`: loops, vector or naive.
 std::vector<Stage> cpuStages(const std::string &lowering);
 
 /// Runs stages on a module and keeps times, dumps and remarks.

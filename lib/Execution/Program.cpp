@@ -183,8 +183,12 @@ Status Program::bufferize() {
   outParams.hoistDynamicAllocs = true;
   manager.addPass(mlir::bufferization::createBufferResultsToOutParamsPass(outParams));
   manager.addPass(mlir::createCanonicalizerPass());
+  // These passes change the signatures of private functions only.
+  const mlir::SymbolTable::Visibility visibility = entry.getVisibility();
+  entry.setPrivate();
   if (mlir::failed(manager.run(module())))
     return makeError(diagnostics.errors("expected a function that bufferizes"));
+  function().setVisibility(visibility);
   if (function().getNumResults() != 0)
     return makeError("expected results of @" + entryName + " that can become output arguments");
   return Status::success();

@@ -32,7 +32,7 @@ void fa::buildCpuToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createEmitPackedEntriesPass());
 }
 
-void fa::buildCpuLoopsPipeline(OpPassManager &pm) {
+void fa::buildLoopsPipeline(OpPassManager &pm) {
   pm.addPass(createConvertFALaunchToLLVMPass());
   pm.addPass(createConvertFAToLoopsPass());
   pm.addNestedPass<func::FuncOp>(createForallToForLoopPass());
@@ -40,6 +40,10 @@ void fa::buildCpuLoopsPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
+}
+
+void fa::buildCpuLoopsPipeline(OpPassManager &pm) {
+  buildLoopsPipeline(pm);
   buildCpuToLLVMPipeline(pm);
 }
 
@@ -49,11 +53,15 @@ void fa::selectVectorUnit(ArrayRef<std::string> features, VectorUnitOptions &opt
   options.vectorBits = options.avx512 ? 512 : has("avx2") ? 256 : 128;
 }
 
-void fa::buildCpuVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options) {
+void fa::buildVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options) {
   pm.addPass(createConvertFALaunchToLLVMPass());
   pm.addPass(createConvertFAToVectorPass({options.vectorBits, options.avx512}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+}
+
+void fa::buildCpuVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options) {
+  buildVectorPipeline(pm, options);
   buildCpuToLLVMPipeline(pm);
 }
 

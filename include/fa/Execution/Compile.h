@@ -57,6 +57,8 @@ public:
   virtual runtime::Driver &driver() = 0;
   /// Tensors live in memory of driver(). Returns the execution time in seconds.
   virtual Expected<double> run(const runtime::Bindings &bindings) = 0;
+  /// Says in the report why `auto` chose this.
+  void noteChoice(std::string reason) { compileReport.choice = std::move(reason); }
 
 protected:
   CompileReport compileReport;

@@ -9,6 +9,8 @@ namespace mlir::fa {
 /// on memrefs, math, memref) to the llvm dialect. Launches call `fa_launch_blocks`; kernels get packed entries
 /// (Target/CPU/PackedEntry.h); every function gets a C interface. Flag: `fa-cpu-loops-pipeline`.
 void buildCpuLoopsPipeline(OpPassManager &pm);
+/// Its first half: tiles to loops over upstream dialects.
+void buildLoopsPipeline(OpPassManager &pm);
 
 /// The vector unit that buildCpuVectorPipeline makes code for. The default is any CPU with 128-bit vectors.
 struct VectorUnitOptions : PassPipelineOptions<VectorUnitOptions> {
@@ -24,6 +26,8 @@ void selectVectorUnit(ArrayRef<std::string> features, VectorUnitOptions &options
 /// The fast path: kernels with states in scratch memory (order query_outer) to blocked vector code and to the llvm
 /// dialect. Launches and kernels as in buildCpuLoopsPipeline. Flag: `fa-cpu-vector-pipeline`.
 void buildCpuVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options);
+/// Its first half: tiles to vector code.
+void buildVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options);
 
 /// From upstream dialects on memrefs to the llvm dialect, with packed entries for kernels. Shared by the paths of this
 /// target.
