@@ -117,6 +117,10 @@ void handleBulk(Warp &warp, const Instr &instr, uint32_t mask) {
       Mbarrier *barrier = locateMbarrier(warp, instr, addressOf(warp, info.mbarrier, lane), lane, operation.mbarrierCta);
       if (!barrier)
         return;
+      if (!barrier->fencedInit && cluster.launch->options->checkProtocol) {
+        reportAt(warp, instr, ReportKind::Protocol, false, "expected fence.mbarrier_init or fence.proxy.async between the initialisation of an mbarrier and a bulk copy that completes on it, but got none", lane, barrier->offset, describeShared(*operation.mbarrierCta, barrier->offset), barrier->line);
+        barrier->fencedInit = true;
+      }
       operation.mbarrier = barrier->offset;
       if (operation.mbarrierCta != operation.sharedCta) {
         reportAt(warp, instr, ReportKind::Protocol, true, "expected the mbarrier in the CTA of the destination, but got another CTA", lane);

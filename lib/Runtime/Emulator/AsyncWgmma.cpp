@@ -119,25 +119,24 @@ static void setFlight(Warp &warp, const WgmmaInfo &info) {
     }
 }
 
-/// R8: D and A of an operation must not have been written since the last wgmma.fence, nor be in flight as another shape.
-static void checkRegisters(Warp &warp, const Instr &instr, const WgmmaInfo &info, bool accumulate) {
-  auto isSet = [&](const std::vector<uint64_t> &bits, uint32_t offset) {
-    uint32_t bit = offset / slotBytes - warp.kernel->tensorSlotBegin;
-    return bits[bit / 64] >> (bit % 64) & 1;
-  };
+/// R8: no register of D or A may have been touched by another instruction since the last wgmma.fence, nor be in flight as
+/// another shape.
+static void checkRegisters(Warp &warp, const Instr &instr, const WgmmaInfo &info) {
   auto name = [&](uint32_t offset) { return warp.kernel->slotNames[offset / slotBytes]; };
   if (!warp.everFenced) {
     reportAt(warp, instr, ReportKind::Protocol, false, "expected wgmma.fence before the first wgmma.mma_async, but got none");
     warp.everFenced = true;
   }
-  for (uint32_t offset : info.a) {
-    if (isSet(warp.unfenced, offset))
-      return reportAt(warp, instr, ReportKind::Protocol, false, "expected wgmma.fence after the last write of A fragment " + name(offset) + ", but got none");
-  }
-  if (accumulate)
-    for (uint32_t offset : info.d)
-      if (isSet(warp.unfenced, offset))
-        return reportAt(warp, instr, ReportKind::Protocol, false, "expected wgmma.fence after the last write of accumulator " + name(offset) + ", but got none");
+  auto fenced = [&](const std::vector<uint32_t> &slots, const std::vector<uint32_t> &registers, const char *what) {
+    for (size_t i = 0; i < slots.size() && i < registers.size(); ++i)
+      if (warp.unfenced[registers[i]]) {
+        reportAt(warp, instr, ReportKind::Protocol, false, "expected wgmma.fence after the last use of " + std::string(what) + " " + name(slots[i]) + ", but got none");
+        return false;
+      }
+    return true;
+  };
+  if (!fenced(info.a, info.aRegisters, "A fragment") || !fenced(info.d, info.dRegisters, "accumulator"))
+    return;
   // An A fragment that is the result of an operation in flight.
   for (const FlightRecord &record : warp.flights)
     for (uint32_t offset : info.a)
@@ -187,7 +186,7 @@ void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
   if (options.checkRegisters && warp.kernel->trackedSlots)
     checkInitialised(warp, instr, info, operation.accumulate[member]);
   if (options.checkRegisters) {
-    checkRegisters(warp, instr, info, operation.accumulate[member]);
+    checkRegisters(warp, instr, info);
     warp.flights.push_back({sequence, &info, instr.line});
     setFlight(warp, info);
   }

@@ -117,6 +117,7 @@ void handleMbarrierInit(Warp &warp, const Instr &instr, uint32_t mask) {
     barrier->expected = count;
     barrier->pending = count;
     barrier->line = instr.line;
+    barrier->initWarp = warp.id;
     barrier->dimension = dimension;
     barrier->lastPhaseSeen = std::move(seen);
     if (cta->cluster->races) {

@@ -152,7 +152,13 @@ void handleClusterWait(Warp &warp, const Instr &instr, uint32_t mask) {
 
 void handleFence(Warp &, const Instr &, uint32_t) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-void handleProxyFence(Warp &warp, const Instr &, uint32_t) {
+void handleMbarrierInitFence(Warp &warp, const Instr &, uint32_t) {
+  for (Mbarrier &barrier : warp.cta->mbarriers)
+    barrier.fencedInit |= barrier.initWarp == warp.id;
+}
+
+void handleProxyFence(Warp &warp, const Instr &instr, uint32_t mask) {
+  handleMbarrierInitFence(warp, instr, mask);
   if (RaceDetector *races = warp.cta->cluster->races)
     races->proxyFence(warp);
 }

@@ -70,6 +70,7 @@ void handleClusterArrive(Warp &, const Instr &, uint32_t); ///< mode 1: relaxed
 void handleClusterWait(Warp &, const Instr &, uint32_t);
 void handleFence(Warp &, const Instr &, uint32_t);
 void handleProxyFence(Warp &, const Instr &, uint32_t);
+void handleMbarrierInitFence(Warp &, const Instr &, uint32_t);
 void handleMbarrierInit(Warp &, const Instr &, uint32_t);
 void handleMbarrierInvalidate(Warp &, const Instr &, uint32_t);
 void handleMbarrierArrive(Warp &, const Instr &, uint32_t);

@@ -82,6 +82,7 @@ struct WgmmaInfo {
   uint32_t descriptorA = 0, descriptorB = 0; ///< slots (64-bit)
   uint32_t scaleD = predicateTrue;           ///< predicate
   std::vector<uint32_t> d, a;                ///< slots, in register order
+  std::vector<uint32_t> dRegisters, aRegisters; ///< tensor register numbers
 };
 
 /// mma.sync: shape and register slots.
@@ -130,7 +131,9 @@ struct Kernel {
   bool usesTensorRegisters = false;
   bool hasLaunchBounds = false;
   uint32_t maxRegisters = 0;
-  /// Slots each instruction reads / writes among tracked and tensor slots (ranges of `lists`).
+  uint32_t tensorRegisters = 0;            ///< PTX registers that some wgmma uses; they are numbered from 0
+  /// What each instruction reads / writes among tracked and tensor slots: ranges of `lists`, in pairs of a slot and the
+  /// number of the tensor register that lives there (several may share a slot). The counts are of pairs.
   struct Touch {
     uint32_t reads = 0, writes = 0;
     uint16_t readCount = 0, writeCount = 0;

@@ -54,6 +54,7 @@ void lowerClusterWait(OpContext &context) {
   context.out.handler = handleClusterWait;
 }
 void lowerFence(OpContext &context) { context.out.handler = handleFence; }
+void lowerMbarrierInitFence(OpContext &context) { context.out.handler = handleMbarrierInitFence; }
 void lowerProxyFence(OpContext &context) { context.out.handler = context.op.text.starts_with("fence.proxy.async") ? handleProxyFence : handleFence; }
 
 uint16_t mbarrierMode(OpContext &context, size_t index) {
@@ -146,7 +147,7 @@ constexpr OpPattern patterns[] = {
     {"membar", "cta gl sys gpu", "", lowerFence},
     {"fence", "sc acq_rel acquire release cta cluster gpu sys", "", lowerFence},
     {"fence.proxy", "async async.global async.shared alias tensormap::generic global shared shared::cta shared::cluster acquire release cta cluster gpu sys", "?ma", lowerProxyFence},
-    {"fence.mbarrier_init", "release cluster", "", lowerFence},
+    {"fence.mbarrier_init", "release cluster", "", lowerMbarrierInitFence},
     {"mbarrier.init", mbarrierWords, "ma", lowerMbarrierInit},
     {"mbarrier.inval", mbarrierWords, "m", lowerMbarrierInvalidate},
     {"mbarrier.expect_tx", mbarrierWords, "ma", lowerMbarrierExpect},

@@ -105,6 +105,8 @@ void lowerWgmma(OpContext &context) {
   else
     info.descriptorA = lowering.source(context, 1, 8);
   info.descriptorB = lowering.source(context, 2, 8);
+  info.dRegisters = lowering.tensorNumbers(operands[0]);
+  info.aRegisters = lowering.tensorNumbers(operands[1]);
   bool negated = false;
   info.scaleD = lowering.sourcePredicate(context, 3, negated);
   if (negated)

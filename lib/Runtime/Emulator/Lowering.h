@@ -38,6 +38,7 @@ public:
   /// Number of bytes that the operand's register holds; 0 when it is no register.
   unsigned registerBytes(const ptx::Operand &operand) const;
   bool isPredicate(const ptx::Operand &operand) const;
+  std::vector<uint32_t> tensorNumbers(const ptx::Operand &operand) const;
   int32_t labelTarget(OpContext &context, std::string_view name, int scope);
   const ptx::BranchTargets *findTargets(std::string_view name, int scope) const;
   Kernel kernel;
@@ -70,6 +71,7 @@ private:
   std::vector<Access> accesses;
   std::vector<Flow> flow;
   std::vector<Block> blocks;
+  std::vector<uint32_t> tensorNumber; ///< virtual register -> tensor register number
   std::vector<uint32_t> slotOf;  ///< virtual register -> slot number, or predicate index
   std::map<std::pair<uint64_t, bool>, uint32_t> constants;
   std::map<Special, uint32_t> specials;

@@ -65,6 +65,14 @@ unsigned Lowering::registerBytes(const Operand &operand) const {
   return operand.kind == Operand::Kind::Register ? bytesOf(entry.registers[operand.reg].kind) : 0;
 }
 
+std::vector<uint32_t> Lowering::tensorNumbers(const Operand &operand) const {
+  std::vector<uint32_t> numbers;
+  for (const Operand &element : operand.elements)
+    if (element.reg >= 0)
+      numbers.push_back(tensorNumber[element.reg]);
+  return numbers;
+}
+
 bool Lowering::isPredicate(const Operand &operand) const {
   return operand.kind == Operand::Kind::Register && entry.registers[operand.reg].kind == RegisterClass::Predicate;
 }

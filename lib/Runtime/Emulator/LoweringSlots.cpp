@@ -119,6 +119,8 @@ void Lowering::assignSlots() {
           if (element.reg >= 0)
             tensor.set(element.reg);
     }
+  tensorNumber.assign(registers, 0);
+  tensor.forEach([&](size_t reg) { tensorNumber[reg] = kernel.tensorRegisters++; });
 
   slotOf.assign(registers, 0);
   auto isTracked = [&](size_t reg) { return !blocks.empty() && liveIn[0].test(reg); };
@@ -207,9 +209,9 @@ void Lowering::recordTouches() {
         if (isTensor && !wgmma)
           flags |= flag::TouchesTensor;
         if (slot < kernel.trackedSlots || isTensor)
-          kernel.lists.push_back(slot);
+          kernel.lists.insert(kernel.lists.end(), {slot, tensorNumber[reg]});
       }
-      count = static_cast<uint16_t>(kernel.lists.size() - first);
+      count = static_cast<uint16_t>((kernel.lists.size() - first) / 2);
     };
     // A copy of an undefined value is harmless (compilers emit them); its use is not.
     bool copies = i < opcodes.size() && (opcodes[i].parts[0] == "mov" || opcodes[i].parts[0] == "selp");

@@ -82,7 +82,7 @@ struct Warp {
   uint64_t wgmmaComplete = 0;     ///< operations whose wait this warp has passed
   std::vector<FlightRecord> flights;
   std::vector<uint64_t> inFlight; ///< one bit for each tensor slot: register of an operation in flight
-  std::vector<uint64_t> unfenced; ///< one bit for each tensor slot: written since the last wgmma.fence
+  std::vector<uint8_t> unfenced;  ///< for each tensor register: touched since the last wgmma.fence
   bool everFenced = false;
 
   // Bulk copies and cp.async, by commit groups of this warp's threads (the union of its lanes).
@@ -116,6 +116,8 @@ struct Mbarrier {
   bool waitedSinceCompletion = true;
   uint32_t dimension = 0;        ///< of TMA writes in the race detector's clocks
   uint32_t initDimension = 0, initEpoch = 0; ///< who initialised it, when
+  uint16_t initWarp = 0;
+  bool fencedInit = false;       ///< visible to the async proxy and other CTAs
   std::vector<uint32_t> lastPhaseSeen; ///< for each warp: 1 + last phase whose completion it observed
   Clock arriving, done[2];
 };

@@ -18,7 +18,7 @@ void checkRegisterUse(Warp &warp, const Instr &instr, uint32_t mask) {
   const Kernel::Touch &touch = kernel.touches[static_cast<size_t>(&instr - kernel.code.data())];
   bool tensor = instr.flags & flag::TouchesTensor;
   for (unsigned i = 0; i < touch.readCount; ++i) {
-    uint32_t slot = kernel.lists[touch.reads + i];
+    uint32_t slot = kernel.lists[touch.reads + 2 * i];
     if ((instr.flags & flag::ReadsTracked) && slot < kernel.trackedSlots)
       if (uint32_t missing = mask & ~warp.initialised[slot]) {
         reportAt(warp, instr, ReportKind::Uninitialised, false, "expected register " + kernel.slotNames[slot] + " to be written before it is read, but got an undefined value", __builtin_ctz(missing));
@@ -28,17 +28,18 @@ void checkRegisterUse(Warp &warp, const Instr &instr, uint32_t mask) {
       uint32_t bit = slot - kernel.tensorSlotBegin;
       if (warp.inFlight[bit / 64] >> (bit % 64) & 1)
         reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected register " + kernel.slotNames[slot] + " to be covered by wgmma.wait_group before it is read, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, slot));
+      warp.unfenced[kernel.lists[touch.reads + 2 * i + 1]] = 1;
     }
   }
   for (unsigned i = 0; i < touch.writeCount; ++i) {
-    uint32_t slot = kernel.lists[touch.writes + i];
+    uint32_t slot = kernel.lists[touch.writes + 2 * i];
     if (slot < kernel.trackedSlots)
       warp.initialised[slot] |= mask;
     if (tensor && slot >= kernel.tensorSlotBegin && slot < kernel.tensorSlotEnd) {
       uint32_t bit = slot - kernel.tensorSlotBegin;
       if (warp.inFlight[bit / 64] >> (bit % 64) & 1)
         reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected register " + kernel.slotNames[slot] + " to be covered by wgmma.wait_group before it is written, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, slot));
-      warp.unfenced[bit / 64] |= 1ull << (bit % 64);
+      warp.unfenced[kernel.lists[touch.writes + 2 * i + 1]] = 1;
     }
   }
 }

@@ -131,7 +131,7 @@ void ClusterRunner::setUpWarp(Cta &cta, Warp &warp) {
     warp.initialised.assign(kernel.trackedSlots, 0);
     size_t words = (kernel.tensorSlotEnd - kernel.tensorSlotBegin + 63) / 64;
     warp.inFlight.assign(words, 0);
-    warp.unfenced.assign(words, 0);
+    warp.unfenced.assign(kernel.tensorRegisters, 0);
   }
   if (races)
     races->startWarp(warp);
