@@ -35,7 +35,7 @@ template <typename Element> void PackedHead<Element>::load(const Problem &proble
       squares += static_cast<double>(row[static_cast<size_t>(d)]) * static_cast<double>(row[static_cast<size_t>(d)]);
     }
     keyNorm[static_cast<size_t>(j)] = std::sqrt(squares);
-    Element *value = &values[static_cast<size_t>(j * depthV)];
+    Element *value = values.data() + static_cast<size_t>(j * depthV);
     loadRow(problem.value, batch, kvHead, j, value);
     for (int64_t d = 0; d < depthV; ++d)
       valueMax[static_cast<size_t>(j)] =

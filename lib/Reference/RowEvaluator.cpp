@@ -43,7 +43,7 @@ template <typename Element> int64_t RowEvaluator<Element>::fillVisible(const Row
   visible.assign(roundUp(block.count, rowGroup) * stride, 0);
   int64_t pairs = 0;
   for (size_t row = 0; row < block.count; ++row) {
-    uint8_t *flags = &visible[row * stride];
+    uint8_t *flags = visible.data() + row * stride;
     const int64_t i = queryOf(block, row);
     for (int64_t j = 0; j < keys; ++j) {
       flags[j] = !problem.visible || problem.visible(block.batch, block.head, i, j);
@@ -63,22 +63,23 @@ void RowEvaluator<Element>::computeScores(const RowBlock &block, std::vector<T> 
   queries.assign(rows * static_cast<size_t>(depth), 0);
   scores.resize(rows * static_cast<size_t>(stride));
   for (size_t row = 0; row < block.count; ++row)
-    loadRow(problem.query, block.batch, block.head, queryOf(block, row), &queries[row * static_cast<size_t>(depth)]);
+    loadRow(problem.query, block.batch, block.head, queryOf(block, row),
+            queries.data() + row * static_cast<size_t>(depth));
   for (size_t row = 0; row < rows; row += rowGroup)
     for (int64_t j = 0; j < stride; j += keyGroup) {
       bool any = false;
       for (size_t r = row; r < row + rowGroup; ++r) {
-        const uint8_t *flags = &visible[r * static_cast<size_t>(stride) + static_cast<size_t>(j)];
+        const uint8_t *flags = visible.data() + r * static_cast<size_t>(stride) + static_cast<size_t>(j);
         any |= std::any_of(flags, flags + keyGroup, [](uint8_t flag) { return flag != 0; });
       }
       if (any)
-        dots(&queries[row * static_cast<size_t>(depth)], depth, head.keys.data() + j, stride, depth,
-             &scores[row * static_cast<size_t>(stride) + static_cast<size_t>(j)], stride, keyGroup);
+        dots(queries.data() + row * static_cast<size_t>(depth), depth, head.keys.data() + j, stride, depth,
+             scores.data() + row * static_cast<size_t>(stride) + static_cast<size_t>(j), stride, keyGroup);
     }
 }
 
 template <typename Element> void RowEvaluator<Element>::collectSeen(size_t row) {
-  const uint8_t *flags = &visible[row * static_cast<size_t>(head.keyStride)];
+  const uint8_t *flags = visible.data() + row * static_cast<size_t>(head.keyStride);
   seen.clear();
   for (int64_t j = 0; j < problem.keys(); ++j)
     if (flags[j])
@@ -108,7 +109,7 @@ void RowEvaluator<Element>::finishExact(const RowBlock &block, size_t row, const
   }
   const Exact reference = largest(weights);
   const size_t place = block.first + row;
-  double *output = &evaluation.output[place * static_cast<size_t>(depthV)];
+  double *output = evaluation.output.data() + place * static_cast<size_t>(depthV);
   if (reference == minusInfinity<Exact>) { // sees no key
     std::fill(output, output + depthV, 0.0);
     evaluation.lse[place] = -std::numeric_limits<double>::infinity();
@@ -158,7 +159,7 @@ void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, con
   }
   const Plain reference = largest(weights);
   const size_t place = block.first + row;
-  double *output = &evaluation.unfusedOutput[place * static_cast<size_t>(depthV)];
+  double *output = evaluation.unfusedOutput.data() + place * static_cast<size_t>(depthV);
   if (reference == minusInfinity<Plain>) {
     std::fill(output, output + depthV, 0.0);
     evaluation.unfusedLse[place] = -std::numeric_limits<double>::infinity();
