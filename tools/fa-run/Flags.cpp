@@ -74,6 +74,7 @@ public:
     addData();
     addCompile();
     addOutput();
+    addLesson();
   }
 
   std::variant<Flags, int> parse(int argc, char **argv);
@@ -91,6 +92,7 @@ private:
   void addData();
   void addCompile();
   void addOutput();
+  void addLesson();
   Status finish();
   Status finishSource();
   Status finishSpec();
@@ -183,6 +185,15 @@ void Parser::addOutput() {
       app.add_option("--format", texts.format, "table or json (default table)")};
   for (CLI::Option *option : options)
     option->group("Check and report");
+}
+
+void Parser::addLesson() {
+  CLI::Option *lesson =
+      app.add_flag("--lesson", flags.lesson, "FlashAttention in seven demonstrations on executed kernels, no problem needed");
+  for (CLI::Option *option : app.get_options())
+    if (const std::string name = option->get_name();
+        option != lesson && name != "--help" && name != "--device" && name != "--lowering" && name != "--threads")
+      lesson->excludes(option);
 }
 
 Status Parser::finishSpec() {

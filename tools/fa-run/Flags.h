@@ -17,6 +17,7 @@ struct Flags {
   execution::RunOptions run;
   std::vector<std::string> dump;
   bool json = false, remarks = false;
+  bool lesson = false; ///< no problem: the demonstrations instead
 };
 
 /// Flags, or the exit code after help or an error was printed (0 for --help, 2 for a usage error).

@@ -1,6 +1,7 @@
 // Compiles an attention kernel for given shapes, executes it, checks it against the reference and times it.
 #include "Flags.h"
 #include "Progress.h"
+#include "fa/Execution/Lesson.h"
 #include "fa/Execution/Report.h"
 #include <iostream>
 
@@ -54,11 +55,19 @@ int runExperiment(Flags flags) {
   return experiment.ran.passed() ? 0 : 1;
 }
 
+int teach(const Flags &flags) {
+  Expected<bool> holds = execution::runLesson(std::cout, flags.compile);
+  if (!holds)
+    return fail(holds.error());
+  return *holds ? 0 : 1;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   std::variant<Flags, int> parsed = parseFlags(argc, argv);
   if (const int *code = std::get_if<int>(&parsed))
     return *code;
-  return runExperiment(std::get<Flags>(std::move(parsed)));
+  Flags flags = std::get<Flags>(std::move(parsed));
+  return flags.lesson ? teach(flags) : runExperiment(std::move(flags));
 }
