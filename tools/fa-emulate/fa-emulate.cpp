@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
   app.footer(footer);
   app.option_defaults()->always_capture_default();
   app.add_option("--ptx", options.ptx, "PTX file")->required()->type_name("FILE");
+  app.add_flag("--list", options.list, "print the kernels of the file and their parameters, run nothing");
   app.add_option("--entry", options.entry, "kernel to run (default: the only one)")->type_name("NAME");
   app.add_option("--descriptor", options.descriptor, "launch descriptor (JSON); use --bind for its names")->type_name("FILE");
   app.add_option("--bind", options.bindings, "NAME=in:.., NAME=out:.., NAME=NUMBER")->type_name("BINDING")->allow_extra_args(false);

@@ -16,6 +16,13 @@ int runEmulatorTool(const EmulatorToolOptions &options, std::ostream &out, std::
   };
   if (auto failure = session.prepare(options))
     return fail(*failure);
+  if (options.list) {
+    std::vector<emulator::EntryInfo> entries;
+    if (auto failure = session.listEntries(entries))
+      return fail(*failure);
+    printEntries(entries, out);
+    return exitClean;
+  }
   std::vector<SeedResult> results;
   int exitCode = exitClean;
   for (uint64_t seed : session.seeds()) {

@@ -133,6 +133,20 @@ int exitCodeOf(const Report &report) {
   }
 }
 
+void printEntries(const std::vector<emulator::EntryInfo> &entries, std::ostream &out) {
+  for (const emulator::EntryInfo &info : entries) {
+    out << "kernel '" << info.name << "': " << info.instructions << " instructions, " << info.staticSharedBytes
+        << " bytes of static shared memory, ";
+    if (info.requiredThreads[0])
+      out << info.requiredThreads[0] << "x" << info.requiredThreads[1] << "x" << info.requiredThreads[2] << " threads\n";
+    else
+      out << "at most " << info.maxThreads << " threads\n";
+    for (size_t i = 0; i < info.parameters.size(); ++i)
+      out << "  argument " << i << ": " << info.parameters[i].size << " bytes"
+          << (info.parameters[i].size == 128 ? " (a tensor map, or a structure)" : "") << ", " << info.parameters[i].name << "\n";
+  }
+}
+
 void printText(const Session &session, const std::vector<SeedResult> &results, bool stats, std::ostream &out) {
   const std::vector<SharedFinding> findings = mergeSeeds(results);
   for (const SharedFinding &finding : findings) {

@@ -8,6 +8,9 @@ namespace fa::runtime::tool {
 /// Exit code for one finding.
 int exitCodeOf(const emulator::Report &report);
 
+/// Kernels with their parameters, shared memory and launch bounds.
+void printEntries(const std::vector<emulator::EntryInfo> &entries, std::ostream &out);
+
 /// Findings that several seeds share are printed once.
 void printText(const Session &session, const std::vector<SeedResult> &results, bool stats, std::ostream &out);
 void printJson(const Session &session, const std::vector<SeedResult> &results, int exitCode, std::ostream &out);

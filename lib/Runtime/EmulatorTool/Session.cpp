@@ -268,6 +268,15 @@ Expected<emulator::LaunchRequest> Session::requestFromArguments(Device &device) 
   return request;
 }
 
+std::optional<Failure> Session::listEntries(std::vector<EntryInfo> &entries) const {
+  emulator::Emulator device;
+  auto program = device.load(ptx);
+  if (!program)
+    return Failure{options.ptx + ": " + program.message(), exitBadPtx};
+  entries = device.entries(**program);
+  return std::nullopt;
+}
+
 std::optional<Failure> Session::run(uint64_t seed, bool timeline, SeedResult &result) {
   emulatorOptions.seed = seed;
   emulatorOptions.timeline = timeline;

@@ -22,6 +22,8 @@ class Session {
 public:
   /// Reads all files; nothing runs yet. Returns the failure, if any.
   std::optional<Failure> prepare(const EmulatorToolOptions &options);
+  /// Parses the PTX and gives its kernels.
+  std::optional<Failure> listEntries(std::vector<emulator::EntryInfo> &entries) const;
   /// Runs one seed on a fresh device.
   std::optional<Failure> run(uint64_t seed, bool timeline, SeedResult &result);
   /// Writes the outputs of the last run.
