@@ -151,7 +151,8 @@ void printText(const Session &session, const std::vector<SeedResult> &results, b
   const std::vector<SharedFinding> findings = mergeSeeds(results);
   for (const SharedFinding &finding : findings) {
     out << toString(finding.report) << "\n";
-    for (int line : {finding.report.ptxLine, finding.report.otherLine})
+    std::set<int> lines = {finding.report.ptxLine, finding.report.otherLine};
+    for (int line : lines)
       if (const std::string source = session.sourceLine(line); !source.empty())
         out << "    " << line << " | " << source << "\n";
     if (session.seeds().size() > 1)

@@ -1,11 +1,12 @@
 // Two blocks of a cluster share a tile: rank 0 multicasts it, each block scales its half, both reduce into the output,
-// and a flag travels through distributed shared memory.
+// and a message travels through distributed shared memory.
 #include "Sm90.cuh"
 
 extern "C" __global__ __cluster_dims__(2, 1, 1) __launch_bounds__(128) void cluster_sum(
     const __grid_constant__ TensorMap input, const __grid_constant__ TensorMap output, u32 *flags) {
   __shared__ __align__(128) float tile[32 * 32];
   __shared__ u64 barrier, remote;
+  __shared__ u32 message;
   u32 rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   if (threadIdx.x == 0) {
@@ -29,12 +30,14 @@ extern "C" __global__ __cluster_dims__(2, 1, 1) __launch_bounds__(128) void clus
     commitStores();
     waitStores();
     // Tell the other block that this one is done.
-    u32 address;
+    u32 address, to;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(sharedAddress(&remote)), "r"(rank ^ 1));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(sharedAddress(&message)), "r"(rank ^ 1));
+    asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(to), "r"(10 + rank) : "memory");
     asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(address) : "memory");
   }
-  mbarrierWait(&remote, 0);
+  mbarrierWaitCluster(&remote, 0);
   if (threadIdx.x == 0)
-    flags[blockIdx.x] = rank + 1;
+    flags[blockIdx.x] = message;
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }

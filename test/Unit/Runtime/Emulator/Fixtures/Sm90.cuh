@@ -34,6 +34,19 @@ __device__ inline void mbarrierWait(u64 *barrier, u32 parity) {
                "r"(parity)
                : "memory");
 }
+/// Acquires what other blocks of the cluster released.
+__device__ inline void mbarrierWaitCluster(u64 *barrier, u32 parity) {
+  asm volatile("{\n"
+               ".reg .pred done;\n"
+               "again:\n"
+               "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+               "@done bra finished;\n"
+               "bra again;\n"
+               "finished:\n"
+               "}" ::"r"(sharedAddress(barrier)),
+               "r"(parity)
+               : "memory");
+}
 __device__ inline void fenceMbarrierInit() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 __device__ inline void fenceProxyAsync() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ inline void namedBarrier(int id, int threads) {

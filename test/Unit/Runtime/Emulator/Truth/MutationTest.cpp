@@ -85,7 +85,7 @@ void testMutants(const char *fixture, const FixtureRunner &runner) {
 }
 
 TEST(Mutation, TwoProducts) {
-  testMutants("TwoProducts", [](const std::string &ptx, const Options &options) { return runTwoProducts(ptx, options, 256); });
+  testMutants("TwoProducts", [](const std::string &ptx, const Options &options) { return runTwoProducts(ptx, options, 64 * 9); /* twice round the unrolled loop, once the rest */ });
 }
 TEST(Mutation, MmaProduct) { testMutants("MmaProduct", runMmaProduct); }
 TEST(Mutation, Cluster) { testMutants("Cluster", runCluster); }
