@@ -111,12 +111,13 @@ void drainWgmma(Cta &cta) {
     executeReady(cta, group, ~0ull);
 }
 
-static void setFlight(Warp &warp, const WgmmaInfo &info) {
-  for (const auto *list : {&info.d, &info.a})
-    for (uint32_t offset : *list) {
-      uint32_t bit = offset / slotBytes - warp.kernel->tensorSlotBegin;
-      warp.inFlight[bit / 64] |= 1ull << (bit % 64);
-    }
+static void setFlight(Warp &warp, const WgmmaInfo &info, bool sameAccumulator) {
+  uint32_t begin = warp.kernel->tensorSlotBegin;
+  if (!sameAccumulator)
+    for (uint32_t offset : info.d)
+      warp.inFlight[offset / slotBytes - begin] = info.accumulator;
+  for (uint32_t offset : info.a)
+    warp.inFlight[offset / slotBytes - begin] = Warp::flightA;
 }
 
 /// R8: no register of D or A may have been touched by another instruction since the last wgmma.fence, nor be in flight as
@@ -137,19 +138,13 @@ static void checkRegisters(Warp &warp, const Instr &instr, const WgmmaInfo &info
   };
   if (!fenced(info.a, info.aRegisters, "A fragment") || !fenced(info.d, info.dRegisters, "accumulator"))
     return;
-  // An A fragment that is the result of an operation in flight.
-  for (const FlightRecord &record : warp.flights)
-    for (uint32_t offset : info.a)
-      for (uint32_t other : record.info->d)
-        if (offset == other)
-          return reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected A fragment " + name(offset) + " to be complete, but got a wgmma that still writes it", -1, 0, {}, record.line);
-  for (const FlightRecord &record : warp.flights)
-    if (record.info->d != info.d)
-      for (uint32_t offset : info.d)
-        for (const auto *list : {&record.info->d, &record.info->a})
-          for (uint32_t other : *list)
-            if (offset == other)
-              return reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected accumulator " + name(offset) + " to be free, but got a wgmma in flight that uses it", -1, 0, {}, record.line);
+  uint32_t begin = warp.kernel->tensorSlotBegin;
+  for (uint32_t offset : info.a)
+    if (uint16_t owner = warp.inFlight[offset / slotBytes - begin]; owner && owner != Warp::flightA)
+      return reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected A fragment " + name(offset) + " to be complete, but got a wgmma that still writes it", -1, 0, {}, lineInFlight(warp, offset / slotBytes));
+  for (uint32_t offset : info.d)
+    if (uint16_t owner = warp.inFlight[offset / slotBytes - begin]; owner && owner != info.accumulator)
+      return reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected accumulator " + name(offset) + " to be free, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, offset / slotBytes));
 }
 
 void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
@@ -187,8 +182,8 @@ void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
     checkInitialised(warp, instr, info, operation.accumulate[member]);
   if (options.checkRegisters) {
     checkRegisters(warp, instr, info);
+    setFlight(warp, info, !warp.flights.empty() && warp.flights.back().info->accumulator == info.accumulator);
     warp.flights.push_back({sequence, &info, instr.line});
-    setFlight(warp, info);
   }
   operation.arrived |= static_cast<uint8_t>(1u << member);
   ++cta.cluster->events;
@@ -229,7 +224,7 @@ void handleWgmmaWait(Warp &warp, const Instr &instr, uint32_t) {
   std::erase_if(warp.flights, [&](const FlightRecord &record) { return record.sequence < required; });
   std::fill(warp.inFlight.begin(), warp.inFlight.end(), 0);
   for (const FlightRecord &record : warp.flights)
-    setFlight(warp, *record.info);
+    setFlight(warp, *record.info, false);
 }
 
 } // namespace fa::runtime::emulator

@@ -83,6 +83,7 @@ struct WgmmaInfo {
   uint32_t scaleD = predicateTrue;           ///< predicate
   std::vector<uint32_t> d, a;                ///< slots, in register order
   std::vector<uint32_t> dRegisters, aRegisters; ///< tensor register numbers
+  uint16_t accumulator = 0;                  ///< 1 + number of the set of D registers (equal sets, equal numbers)
 };
 
 /// mma.sync: shape and register slots.

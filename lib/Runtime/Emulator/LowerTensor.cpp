@@ -107,6 +107,14 @@ void lowerWgmma(OpContext &context) {
   info.descriptorB = lowering.source(context, 2, 8);
   info.dRegisters = lowering.tensorNumbers(operands[0]);
   info.aRegisters = lowering.tensorNumbers(operands[1]);
+  uint16_t sets = 0;
+  for (const WgmmaInfo &other : lowering.kernel.wgmma) {
+    if (other.dRegisters == info.dRegisters)
+      info.accumulator = other.accumulator;
+    sets = std::max(sets, other.accumulator);
+  }
+  if (!info.accumulator)
+    info.accumulator = static_cast<uint16_t>(sets + 1);
   bool negated = false;
   info.scaleD = lowering.sourcePredicate(context, 3, negated);
   if (negated)

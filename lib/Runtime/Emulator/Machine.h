@@ -81,7 +81,9 @@ struct Warp {
   GroupQueue wgmmaGroups;
   uint64_t wgmmaComplete = 0;     ///< operations whose wait this warp has passed
   std::vector<FlightRecord> flights;
-  std::vector<uint64_t> inFlight; ///< one bit for each tensor slot: register of an operation in flight
+  std::vector<uint16_t> inFlight; ///< for each tensor slot: WgmmaInfo::accumulator of the operation in flight whose D it is
+                                  ///< in, `flightA` when it is an A fragment, 0: none
+  static constexpr uint16_t flightA = 0xffff;
   std::vector<uint8_t> unfenced;  ///< for each tensor register: touched since the last wgmma.fence
   bool everFenced = false;
 

@@ -102,6 +102,11 @@ void RaceDetector::check(const Agent &agent, Cta &cta, Cell &cell, uint32_t addr
     cell.readerCount = 0;
     return;
   }
+  if (cell.readerCount == 1 && cell.readers[0].dimension == agent.dimension) {
+    cell.readers[0].epoch = agent.epoch;
+    cell.readers[0].line = agent.line;
+    return;
+  }
   // Readers that this one is ordered after need not be remembered.
   unsigned kept = 0;
   for (unsigned i = 0; i < cell.readerCount; ++i)

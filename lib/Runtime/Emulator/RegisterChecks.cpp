@@ -4,7 +4,7 @@
 
 namespace fa::runtime::emulator {
 
-static int lineInFlight(const Warp &warp, uint32_t slot) {
+int lineInFlight(const Warp &warp, uint32_t slot) {
   for (const FlightRecord &record : warp.flights)
     for (const auto *list : {&record.info->d, &record.info->a})
       for (uint32_t offset : *list)
@@ -26,7 +26,7 @@ void checkRegisterUse(Warp &warp, const Instr &instr, uint32_t mask) {
       }
     if (tensor && slot >= kernel.tensorSlotBegin && slot < kernel.tensorSlotEnd) {
       uint32_t bit = slot - kernel.tensorSlotBegin;
-      if (warp.inFlight[bit / 64] >> (bit % 64) & 1)
+      if (warp.inFlight[bit])
         reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected register " + kernel.slotNames[slot] + " to be covered by wgmma.wait_group before it is read, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, slot));
       warp.unfenced[kernel.lists[touch.reads + 2 * i + 1]] = 1;
     }
@@ -37,7 +37,7 @@ void checkRegisterUse(Warp &warp, const Instr &instr, uint32_t mask) {
       warp.initialised[slot] |= mask;
     if (tensor && slot >= kernel.tensorSlotBegin && slot < kernel.tensorSlotEnd) {
       uint32_t bit = slot - kernel.tensorSlotBegin;
-      if (warp.inFlight[bit / 64] >> (bit % 64) & 1)
+      if (warp.inFlight[bit])
         reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected register " + kernel.slotNames[slot] + " to be covered by wgmma.wait_group before it is written, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, slot));
       warp.unfenced[kernel.lists[touch.writes + 2 * i + 1]] = 1;
     }

@@ -129,8 +129,7 @@ void ClusterRunner::setUpWarp(Cta &cta, Warp &warp) {
   if (options.checkRegisters) {
     warp.slowFlags |= flag::ReadsTracked | flag::WritesTracked | flag::TouchesTensor;
     warp.initialised.assign(kernel.trackedSlots, 0);
-    size_t words = (kernel.tensorSlotEnd - kernel.tensorSlotBegin + 63) / 64;
-    warp.inFlight.assign(words, 0);
+    warp.inFlight.assign(kernel.tensorSlotEnd - kernel.tensorSlotBegin, 0);
     warp.unfenced.assign(kernel.tensorRegisters, 0);
   }
   if (races)
