@@ -56,6 +56,15 @@ std::string scheduleOf(mlir::ModuleOp module) {
   return text;
 }
 
+/// Names of arguments went into descriptors; LLVM does not know their attributes.
+void dropArgumentNames(mlir::ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned n = 0; n < function.getNumArguments(); ++n)
+      for (mlir::NamedAttribute attribute : llvm::to_vector(mlir::FunctionOpInterface(function).getArgAttrs(n)))
+        if (attribute.getName().strref().starts_with("fa."))
+          function.removeArgAttr(n, attribute.getName());
+}
+
 /// True if a function does nothing that the runtime could not do: constants, dims, views and launches.
 bool holdsLaunchesOnly(func::FuncOp entry) {
   bool launches = false;
@@ -161,6 +170,7 @@ Expected<std::unique_ptr<CompiledAttention>> CpuAttention::compile(const Program
   Status described = direct ? result->describeKernels(*module, entry) : result->describeHost(program, *module, entry);
   if (!described)
     return described.error();
+  dropArgumentNames(*module);
   if (Status status = runner.run(cpuStages(options.lowering)); !status)
     return status.error();
   result->cpu = std::make_unique<runtime::CpuDriver>(options.threads);
