@@ -10,8 +10,8 @@ using namespace mlir::fa;
 static Value alignedQuery(OpBuilder &builder, Location loc, Corner corner, Value i, Value seqQ, Value seqKv) {
   if (corner == Corner::TopLeft)
     return i;
-  Value offset = arith::SubIOp::create(builder, loc, seqKv, seqQ);
-  return arith::AddIOp::create(builder, loc, i, offset);
+  Value offset = builder.createOrFold<arith::SubIOp>(loc, seqKv, seqQ);
+  return builder.createOrFold<arith::AddIOp>(loc, i, offset);
 }
 
 static int64_t alignedQuery(Corner corner, int64_t i, int64_t seqQ, int64_t seqKv) {
@@ -39,8 +39,7 @@ Value WindowAttr::buildPredicate(OpBuilder &builder, Location loc, Value i, Valu
   Value center = alignedQuery(builder, loc, getCorner(), i, seqQ, seqKv);
   Value visible;
   auto bound = [&](arith::CmpIPredicate predicate, int64_t distance) {
-    Value edge =
-        arith::AddIOp::create(builder, loc, center, arith::ConstantIndexOp::create(builder, loc, distance).getResult());
+    Value edge = builder.createOrFold<arith::AddIOp>(loc, center, arith::ConstantIndexOp::create(builder, loc, distance));
     Value inside = arith::CmpIOp::create(builder, loc, predicate, j, edge);
     visible = visible ? arith::AndIOp::create(builder, loc, visible, inside).getResult() : inside;
   };
