@@ -1,7 +1,6 @@
 // Widens operand tiles to f32 in the kernels' layouts: A with each element four times, B transposed to k-major with the
 // even columns of each group of eight first. Works on 16-byte vectors, which every x86-64 has.
 #include "ExpandOperands.h"
-#include <bit>
 #include <cstring>
 
 namespace fa::runtime::emulator::detail {
@@ -38,6 +37,8 @@ Float4 widen(UInt4 raw, MmaType type) {
 
 /// Elements k .. k + 3 of one row, zero-extended.
 UInt4 loadRaw(const uint8_t *row, MmaType type, unsigned k) {
+  typedef uint16_t UShort4 __attribute__((vector_size(8)));
+  typedef uint8_t UChar4 __attribute__((vector_size(4)));
   switch (sizeOf(type)) {
   case 4: {
     UInt4 raw;
@@ -45,12 +46,15 @@ UInt4 loadRaw(const uint8_t *row, MmaType type, unsigned k) {
     return raw;
   }
   case 2: {
-    uint16_t raw[4];
-    std::memcpy(raw, row + 2 * k, 8);
-    return UInt4{raw[0], raw[1], raw[2], raw[3]};
+    UShort4 raw;
+    std::memcpy(&raw, row + 2 * k, 8);
+    return __builtin_convertvector(raw, UInt4);
   }
-  default:
-    return UInt4{row[k], row[k + 1], row[k + 2], row[k + 3]};
+  default: {
+    UChar4 raw;
+    std::memcpy(&raw, row + k, 4);
+    return __builtin_convertvector(raw, UInt4);
+  }
   }
 }
 
@@ -65,14 +69,6 @@ void storeTransposed(const Float4 (&rows)[4], float *out, size_t stride) {
                        __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
   for (unsigned i = 0; i < 4; ++i)
     std::memcpy(out + i * stride, &columns[i], 16);
-}
-
-int32_t exponentOf(float value, int minimum) {
-  uint32_t bits = std::bit_cast<uint32_t>(value) & 0x7fffffff;
-  int32_t e = static_cast<int32_t>(bits >> 23) - 127;
-  e = e < minimum ? minimum : e;
-  e = bits >= 0x7f800000 ? specialExponent : e;
-  return bits == 0 ? zeroExponent : e;
 }
 
 template <MmaType Type> void expandAOf(const OperandTile &tile, unsigned k, bool negate, float *out) {
@@ -139,11 +135,8 @@ void expandB(const OperandTile &tile, MmaType type, unsigned k, Expanded &out) {
 }
 
 void expandExponents(MmaType aType, MmaType bType, unsigned k, unsigned rows, unsigned n, Expanded &out) {
-  int minimumA = minExponent(aType), minimumB = minExponent(bType);
-  for (unsigned i = 0; i < k * rows * 4; ++i)
-    out.aExponents[i] = exponentOf(out.a[i], minimumA);
-  for (unsigned i = 0; i < k * n; ++i)
-    out.bExponents[i] = exponentOf(out.b[i], minimumB);
+  kernels().exponents(out.a, out.aExponents, k * rows * 4, minExponent(aType));
+  kernels().exponents(out.b, out.bExponents, k * n, minExponent(bType));
 }
 
 } // namespace fa::runtime::emulator::detail

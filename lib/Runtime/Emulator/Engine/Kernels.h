@@ -44,6 +44,8 @@ struct Kernels {
   void (*multiplyFast)(const Product &product);
   /// Runs with the rounding mode toward zero.
   void (*multiplyExact)(const Product &product);
+  /// Exponents of `count` (a multiple of 16) finite values whose subnormals keep `minimum`; see Product.
+  void (*exponents)(const float *values, int32_t *exponents, unsigned count, int minimum);
   void (*convertToBF16x2)(const uint32_t *upper, const uint32_t *lower, uint32_t *out);
   void (*convertToF16x2)(const uint32_t *upper, const uint32_t *lower, uint32_t *out);
   void (*ex2)(const uint32_t *in, uint32_t *out, bool ftz);

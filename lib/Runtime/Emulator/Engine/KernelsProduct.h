@@ -112,6 +112,13 @@ inline Ints exponentOf(Floats c, int minimum) {
   return select((bits & 0x7fffffff) == 0, splat(zeroExponent), e);
 }
 
+void exponents(const float *values, int32_t *result, unsigned count, int minimum) {
+  for (unsigned i = 0; i < count; i += lanes) {
+    Ints e = exponentOf(loadFloats(values + i), minimum);
+    __builtin_memcpy(result + i, &e, sizeof e);
+  }
+}
+
 /// Products and scaled terms are exact in f32 while the largest exponent lies in this window; other elements, and
 /// integer sums that overflow, go to exactDot.
 constexpr int32_t lowestExponent = -100, highestExponent = 120;

@@ -22,7 +22,8 @@ typedef uint32_t Unsigneds __attribute__((vector_size(4 * lanes)));
 } // namespace
 
 const Kernels FA_KERNELS_NAME = {
-    FA_KERNELS_ISA, multiplyFast, multiplyExact, convertToBF16x2, convertToF16x2, ex2, lg2, rcp, rsqrt, squareRoot, tanh,
+    FA_KERNELS_ISA, multiplyFast, multiplyExact, exponents, convertToBF16x2, convertToF16x2,
+    ex2, lg2, rcp, rsqrt, squareRoot, tanh,
 };
 
 } // namespace fa::runtime::emulator::detail
