@@ -31,6 +31,7 @@ const std::vector<Rule> &rules() {
            "mbarrier.arrive$1 $2, $3;"),
       make("mbarrier.arrive", "drop", R"(mbarrier\.arrive\.(?!expect_tx)\S*\s[^;]*;)"),
       make("mbarrier.try_wait", "drop", R"(mbarrier\.try_wait\S*\s+([^,\s]+),[^;]*;)", "setp.eq.u32 $1, 0, 0;"),
+      make("fence.mbarrier_init", "drop", R"(fence\.mbarrier_init\S*;)"),
       make("fence.proxy.async", "drop", R"(fence\.proxy\.async\S*;)"),
       make("wgmma.fence", "drop", R"(wgmma\.fence\S*;)"),
       make("wgmma.commit_group", "drop", R"(wgmma\.commit_group\S*;)"),
