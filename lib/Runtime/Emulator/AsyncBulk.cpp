@@ -11,8 +11,12 @@ namespace fa::runtime::emulator {
 
 using Kind = BulkInfo::Kind;
 
-static bool isLoad(Kind kind) { return kind == Kind::TensorLoad || kind == Kind::Load || kind == Kind::SharedToCluster; }
-static bool isTensor(Kind kind) { return kind == Kind::TensorLoad || kind == Kind::TensorStore || kind == Kind::TensorReduce; }
+static bool isLoad(Kind kind) {
+  return kind == Kind::TensorLoad || kind == Kind::Load || kind == Kind::SharedToCluster;
+}
+static bool isTensor(Kind kind) {
+  return kind == Kind::TensorLoad || kind == Kind::TensorStore || kind == Kind::TensorReduce;
+}
 
 static std::string hex(uint64_t value) {
   char text[32];
@@ -37,7 +41,9 @@ static bool readTensorMap(Warp &warp, const Instr &instr, int lane, uint64_t add
     nearest = launch.memory->describeNearest(address);
   }
   if (!bytes || address % 64) {
-    reportAt(warp, instr, bytes ? ReportKind::Misaligned : ReportKind::OutOfBounds, true, "expected a 64-byte aligned tensor map in parameters or global memory, but got " + hex(address), lane, address, nearest);
+    reportAt(warp, instr, bytes ? ReportKind::Misaligned : ReportKind::OutOfBounds, true,
+             "expected a 64-byte aligned tensor map in parameters or global memory, but got " + hex(address), lane,
+             address, nearest);
     return false;
   }
   Expected<TensorMap> decoded = decodeTensorMap(std::span<const uint8_t, 128>(bytes, 128));
@@ -49,11 +55,14 @@ static bool readTensorMap(Warp &warp, const Instr &instr, int lane, uint64_t add
   return true;
 }
 
-static bool locateShared(Warp &warp, const Instr &instr, int lane, uint64_t address, uint32_t bytes, uint32_t alignment, Cta *&cta, uint32_t &offset) {
+static bool locateShared(Warp &warp, const Instr &instr, int lane, uint64_t address, uint32_t bytes, uint32_t alignment,
+                         Cta *&cta, uint32_t &offset) {
   cta = resolveShared(warp, address, bytes, offset);
   if (!cta || offset % alignment) {
     reportAt(warp, instr, cta ? ReportKind::Misaligned : ReportKind::OutOfBounds, true,
-             "expected " + std::to_string(bytes) + " bytes of shared memory aligned to " + std::to_string(alignment) + ", but got address " + hex(address), lane, address, describeShared(*warp.cta, static_cast<uint32_t>(address & 0xffffff)));
+             "expected " + std::to_string(bytes) + " bytes of shared memory aligned to " + std::to_string(alignment) +
+                 ", but got address " + hex(address),
+             lane, address, describeShared(*warp.cta, static_cast<uint32_t>(address & 0xffffff)));
     return false;
   }
   return true;
@@ -63,20 +72,25 @@ static bool fillTensor(Warp &warp, const Instr &instr, const BulkInfo &info, int
   if (!readTensorMap(warp, instr, lane, addressOf(warp, info.global, lane), operation.map))
     return false;
   if (operation.map.rank != info.rank) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected a tensor map of rank " + std::to_string(info.rank) + ", but got rank " + std::to_string(operation.map.rank), lane);
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected a tensor map of rank " + std::to_string(info.rank) + ", but got rank " +
+                 std::to_string(operation.map.rank),
+             lane);
     return false;
   }
   for (unsigned i = 0; i < info.rank; ++i)
     operation.coordinates[i] = warp.slot<int32_t>(info.coordinates[i])[lane];
   operation.bytes = operation.map.boxBytes();
-  return locateShared(warp, instr, lane, addressOf(warp, info.shared, lane), operation.bytes, 128, operation.sharedCta, operation.shared);
+  return locateShared(warp, instr, lane, addressOf(warp, info.shared, lane), operation.bytes, 128, operation.sharedCta,
+                      operation.shared);
 }
 
 static bool fillSpan(Warp &warp, const Instr &instr, const BulkInfo &info, int lane, BulkOperation &operation) {
   operation.bytes = warp.slot<uint32_t>(info.bytes)[lane];
   uint64_t global = addressOf(warp, info.global, lane);
   if (operation.bytes % 16) {
-    reportAt(warp, instr, ReportKind::Misaligned, true, "expected a bulk copy of a multiple of 16 bytes, but got " + std::to_string(operation.bytes), lane);
+    reportAt(warp, instr, ReportKind::Misaligned, true,
+             "expected a bulk copy of a multiple of 16 bytes, but got " + std::to_string(operation.bytes), lane);
     return false;
   }
   if (info.kind == Kind::SharedToCluster) {
@@ -86,12 +100,16 @@ static bool fillSpan(Warp &warp, const Instr &instr, const BulkInfo &info, int l
   } else {
     Launch &launch = *warp.cta->cluster->launch;
     if (global % 16 || (operation.bytes && !launch.memory->find(global, operation.bytes))) {
-      reportAt(warp, instr, global % 16 ? ReportKind::Misaligned : ReportKind::OutOfBounds, true, "expected " + std::to_string(operation.bytes) + " bytes of global memory aligned to 16, but got " + hex(global), lane, global, launch.memory->describeNearest(global));
+      reportAt(warp, instr, global % 16 ? ReportKind::Misaligned : ReportKind::OutOfBounds, true,
+               "expected " + std::to_string(operation.bytes) + " bytes of global memory aligned to 16, but got " +
+                   hex(global),
+               lane, global, launch.memory->describeNearest(global));
       return false;
     }
   }
   operation.global = global;
-  return locateShared(warp, instr, lane, addressOf(warp, info.shared, lane), operation.bytes, 16, operation.sharedCta, operation.shared);
+  return locateShared(warp, instr, lane, addressOf(warp, info.shared, lane), operation.bytes, 16, operation.sharedCta,
+                      operation.shared);
 }
 
 static void execute(Cluster &cluster, BulkOperation &operation);
@@ -111,19 +129,25 @@ void handleBulk(Warp &warp, const Instr &instr, uint32_t mask) {
     operation.lane = lane;
     operation.line = instr.line;
     operation.issuedAt = cluster.ticks;
-    if (!(isTensor(info.kind) ? fillTensor(warp, instr, info, lane, operation) : fillSpan(warp, instr, info, lane, operation)))
+    if (!(isTensor(info.kind) ? fillTensor(warp, instr, info, lane, operation)
+                              : fillSpan(warp, instr, info, lane, operation)))
       return;
     if (isLoad(info.kind)) {
-      Mbarrier *barrier = locateMbarrier(warp, instr, addressOf(warp, info.mbarrier, lane), lane, operation.mbarrierCta);
+      Mbarrier *barrier =
+          locateMbarrier(warp, instr, addressOf(warp, info.mbarrier, lane), lane, operation.mbarrierCta);
       if (!barrier)
         return;
       if (!barrier->fencedInit && cluster.launch->options->checkProtocol) {
-        reportAt(warp, instr, ReportKind::Protocol, false, "expected fence.mbarrier_init or fence.proxy.async between the initialisation of an mbarrier and a bulk copy that completes on it, but got none", lane, barrier->offset, describeShared(*operation.mbarrierCta, barrier->offset), barrier->line);
+        reportAt(warp, instr, ReportKind::Protocol, false,
+                 "expected fence.mbarrier_init or fence.proxy.async between the initialisation of an mbarrier and a "
+                 "bulk copy that completes on it, but got none",
+                 lane, barrier->offset, describeShared(*operation.mbarrierCta, barrier->offset), barrier->line);
         barrier->fencedInit = true;
       }
       operation.mbarrier = barrier->offset;
       if (operation.mbarrierCta != operation.sharedCta) {
-        reportAt(warp, instr, ReportKind::Protocol, true, "expected the mbarrier in the CTA of the destination, but got another CTA", lane);
+        reportAt(warp, instr, ReportKind::Protocol, true,
+                 "expected the mbarrier in the CTA of the destination, but got another CTA", lane);
         return;
       }
       if (info.multicast)
@@ -144,7 +168,8 @@ void handleBulk(Warp &warp, const Instr &instr, uint32_t mask) {
   }
 }
 
-/// Bytes of shared memory that a box occupies, 16 at a time, whatever the swizzle (it permutes whole chunks of a row block).
+/// Bytes of shared memory that a box occupies, 16 at a time, whatever the swizzle (it permutes whole chunks of a row
+/// block).
 template <typename Visit> static void forEachChunk(const BulkOperation &operation, Visit visit) {
   Swizzle swizzle = isTensor(operation.kind) ? operation.map.swizzle : Swizzle::None;
   for (uint32_t at = 0; at < operation.bytes; at += 16)
@@ -185,8 +210,10 @@ static RaceDetector::Agent agentOf(Cluster &cluster, BulkOperation &operation) {
 static bool failed(BulkOperation &operation, const Status &status) {
   if (status)
     return false;
-  reportAt(*operation.warp, instrOf(operation), ReportKind::OutOfBounds, true, status.message(), operation.lane, isTensor(operation.kind) ? operation.map.base : operation.global,
-           operation.issuer->cluster->launch->memory->describeNearest(isTensor(operation.kind) ? operation.map.base : operation.global));
+  reportAt(*operation.warp, instrOf(operation), ReportKind::OutOfBounds, true, status.message(), operation.lane,
+           isTensor(operation.kind) ? operation.map.base : operation.global,
+           operation.issuer->cluster->launch->memory->describeNearest(isTensor(operation.kind) ? operation.map.base
+                                                                                               : operation.global));
   return true;
 }
 
@@ -195,23 +222,29 @@ static void reportUninitialised(Cluster &cluster, BulkOperation &operation) {
     return;
   uint64_t address = cluster.sawUninitialised;
   cluster.sawUninitialised = 0;
-  reportAt(*operation.warp, instrOf(operation), ReportKind::Uninitialised, false, "expected a bulk copy to read bytes that somebody wrote, but got uninitialised global memory", operation.lane, address, cluster.launch->memory->describeNearest(address));
+  reportAt(*operation.warp, instrOf(operation), ReportKind::Uninitialised, false,
+           "expected a bulk copy to read bytes that somebody wrote, but got uninitialised global memory",
+           operation.lane, address, cluster.launch->memory->describeNearest(address));
 }
 
 /// Writes one CTA's copy of the box and completes its mbarrier.
 static void loadInto(Cluster &cluster, BulkOperation &operation, Cta &target) {
   SharedWindow shared{target.shared, target.sharedEnd};
   if (operation.kind == Kind::TensorLoad) {
-    auto moved = loadBox(operation.map, operation.coordinates.data(), shared, operation.shared, resolver(cluster, false));
+    auto moved =
+        loadBox(operation.map, operation.coordinates.data(), shared, operation.shared, resolver(cluster, false));
     if (!moved) {
       failed(operation, moved.error());
       return;
     }
     if (cluster.launch->options->checkProtocol)
-      for (uint32_t block = operation.shared / 1024; block <= (operation.shared + operation.bytes - 1) / 1024 && block < target.tileSwizzle.size(); ++block)
+      for (uint32_t block = operation.shared / 1024;
+           block <= (operation.shared + operation.bytes - 1) / 1024 && block < target.tileSwizzle.size(); ++block)
         target.tileSwizzle[block] = static_cast<uint8_t>(1 + static_cast<unsigned>(operation.map.swizzle));
   } else if (operation.bytes) {
-    const uint8_t *source = operation.kind == Kind::SharedToCluster ? operation.issuer->shared + operation.sourceShared : resolver(cluster, false)(operation.global, operation.bytes);
+    const uint8_t *source = operation.kind == Kind::SharedToCluster
+                                ? operation.issuer->shared + operation.sourceShared
+                                : resolver(cluster, false)(operation.global, operation.bytes);
     if (operation.kind == Kind::SharedToCluster && cluster.races) {
       RaceDetector::Agent reader = agentOf(cluster, operation);
       Mbarrier *completes = target.findMbarrier(operation.mbarrier);
@@ -226,14 +259,17 @@ static void loadInto(Cluster &cluster, BulkOperation &operation, Cta &target) {
     setBits(target.sharedInitialised.data(), operation.shared, operation.bytes);
   Mbarrier *barrier = target.findMbarrier(operation.mbarrier);
   if (!barrier || !barrier->live) {
-    reportAt(*operation.warp, instrOf(operation), ReportKind::Protocol, true, "expected an initialised mbarrier in CTA " + std::to_string(target.rank) + ", but got plain memory", operation.lane, operation.mbarrier, describeShared(target, operation.mbarrier));
+    reportAt(*operation.warp, instrOf(operation), ReportKind::Protocol, true,
+             "expected an initialised mbarrier in CTA " + std::to_string(target.rank) + ", but got plain memory",
+             operation.lane, operation.mbarrier, describeShared(target, operation.mbarrier));
     return;
   }
   if (cluster.races) {
     RaceDetector::Agent agent = agentOf(cluster, operation);
     agent.dimension = barrier->dimension;
     agent.epoch = barrier->phase + 1;
-    forEachChunk(operation, [&](uint32_t offset, uint32_t bytes) { cluster.races->writeShared(agent, target, offset, bytes); });
+    forEachChunk(operation,
+                 [&](uint32_t offset, uint32_t bytes) { cluster.races->writeShared(agent, target, offset, bytes); });
   }
   completeTransactions(target, *barrier, operation.bytes);
 }
@@ -250,7 +286,9 @@ static void readSource(Cluster &cluster, BulkOperation &operation) {
   forEachChunk(operation, [&](uint32_t offset, uint32_t bytes) {
     if (cluster.launch->options->checkMemory && !reported && !allBits(source.sharedInitialised.data(), offset, bytes)) {
       reported = true;
-      reportAt(*operation.warp, instrOf(operation), ReportKind::Uninitialised, false, "expected a bulk store of bytes that somebody wrote, but got uninitialised shared memory", operation.lane, offset, describeShared(source, offset));
+      reportAt(*operation.warp, instrOf(operation), ReportKind::Uninitialised, false,
+               "expected a bulk store of bytes that somebody wrote, but got uninitialised shared memory",
+               operation.lane, offset, describeShared(source, offset));
     }
     if (cluster.races)
       cluster.races->readShared(agent, source, offset, bytes);
@@ -263,14 +301,16 @@ static void store(Cluster &cluster, BulkOperation &operation) {
   const uint8_t *source = operation.sharedCta->shared + operation.shared;
   switch (operation.kind) {
   case Kind::TensorStore: {
-    auto moved = storeBox(operation.map, operation.coordinates.data(), shared, operation.shared, resolver(cluster, true));
+    auto moved =
+        storeBox(operation.map, operation.coordinates.data(), shared, operation.shared, resolver(cluster, true));
     if (!moved)
       failed(operation, moved.error());
     break;
   }
   case Kind::TensorReduce: {
     std::lock_guard lock(cluster.launch->atomicMutex);
-    auto moved = reduceBox(operation.map, operation.coordinates.data(), shared, operation.shared, operation.info->reduction, resolver(cluster, true));
+    auto moved = reduceBox(operation.map, operation.coordinates.data(), shared, operation.shared,
+                           operation.info->reduction, resolver(cluster, true));
     if (!moved)
       failed(operation, moved.error());
     break;
@@ -296,7 +336,9 @@ static void execute(Cluster &cluster, BulkOperation &operation) {
       for (uint32_t rank = 0; rank < 16; ++rank)
         if (operation.ctaMask >> rank & 1) {
           if (rank >= cluster.ctas.size()) {
-            reportAt(*operation.warp, instrOf(operation), ReportKind::Protocol, true, "expected CTAs of the cluster in the multicast mask, but got rank " + std::to_string(rank), operation.lane);
+            reportAt(*operation.warp, instrOf(operation), ReportKind::Protocol, true,
+                     "expected CTAs of the cluster in the multicast mask, but got rank " + std::to_string(rank),
+                     operation.lane);
             return;
           }
           loadInto(cluster, operation, *cluster.ctas[rank]);
@@ -306,7 +348,8 @@ static void execute(Cluster &cluster, BulkOperation &operation) {
     store(cluster, operation);
   }
   if (cluster.launch->options->timeline)
-    cluster.timeline.push_back({operation.issuer->linear, "tma", isLoad(operation.kind) ? "load" : "store", operation.issuedAt, cluster.ticks + 1, operation.line});
+    cluster.timeline.push_back({operation.issuer->linear, "tma", isLoad(operation.kind) ? "load" : "store",
+                                operation.issuedAt, cluster.ticks + 1, operation.line});
 }
 
 void stepBulk(Cluster &cluster) {

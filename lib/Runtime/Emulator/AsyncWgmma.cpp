@@ -13,7 +13,8 @@ static std::string hex(uint64_t value) {
 }
 
 /// Marks the bytes that an operand reads: initialised? ordered by the right proxy?
-static void checkOperand(Warp &warp, const Instr &instr, const MatrixDescriptor &descriptor, MmaType type, Major major, unsigned rows, const RaceDetector::Agent *agent) {
+static void checkOperand(Warp &warp, const Instr &instr, const MatrixDescriptor &descriptor, MmaType type, Major major,
+                         unsigned rows, const RaceDetector::Agent *agent) {
   Cta &cta = *warp.cta;
   const Options &options = *cta.cluster->launch->options;
   bool reported = false;
@@ -21,21 +22,30 @@ static void checkOperand(Warp &warp, const Instr &instr, const MatrixDescriptor 
     uint32_t address = chunkAddress(descriptor, type, major, chunk);
     if (address < window::sharedBase || address + 16 > cta.sharedEnd)
       continue; // gatherOperand reports it
-    if (options.checkMemory && !reported && (cta.sharedInitialised[address / 8] & cta.sharedInitialised[address / 8 + 1]) != 0xff) {
+    if (options.checkMemory && !reported &&
+        (cta.sharedInitialised[address / 8] & cta.sharedInitialised[address / 8 + 1]) != 0xff) {
       reported = true;
-      reportAt(warp, instr, ReportKind::Uninitialised, false, "expected wgmma to read bytes that somebody wrote, but got uninitialised shared memory", -1, address, describeShared(cta, address));
+      reportAt(warp, instr, ReportKind::Uninitialised, false,
+               "expected wgmma to read bytes that somebody wrote, but got uninitialised shared memory", -1, address,
+               describeShared(cta, address));
     }
     if (agent)
       cta.cluster->races->readShared(*agent, cta, address, 16);
   }
-  if (options.checkProtocol && descriptor.swizzle != Swizzle::None && descriptor.start / 1024 < cta.tileSwizzle.size()) {
+  if (options.checkProtocol && descriptor.swizzle != Swizzle::None &&
+      descriptor.start / 1024 < cta.tileSwizzle.size()) {
     uint8_t written = cta.tileSwizzle[descriptor.start / 1024];
     if (written && written - 1 != static_cast<int>(descriptor.swizzle))
-      reportAt(warp, instr, ReportKind::Protocol, false, "expected the swizzle of the tensor map that wrote the tile (" + std::to_string(written - 1) + " bytes), but got " + std::to_string(static_cast<int>(descriptor.swizzle)) + " bytes in the descriptor", -1, descriptor.start, describeShared(cta, descriptor.start));
+      reportAt(warp, instr, ReportKind::Protocol, false,
+               "expected the swizzle of the tensor map that wrote the tile (" + std::to_string(written - 1) +
+                   " bytes), but got " + std::to_string(static_cast<int>(descriptor.swizzle)) +
+                   " bytes in the descriptor",
+               -1, descriptor.start, describeShared(cta, descriptor.start));
   }
 }
 
-static bool gather(Warp &warp, const Instr &instr, uint64_t bits, MmaType type, Major major, unsigned rows, OperandTile &tile, const RaceDetector::Agent *agent) {
+static bool gather(Warp &warp, const Instr &instr, uint64_t bits, MmaType type, Major major, unsigned rows,
+                   OperandTile &tile, const RaceDetector::Agent *agent) {
   Expected<MatrixDescriptor> descriptor = decodeMatrixDescriptor(bits);
   if (!descriptor) {
     reportAt(warp, instr, ReportKind::Protocol, true, descriptor.message() + " in descriptor " + hex(bits));
@@ -46,7 +56,8 @@ static bool gather(Warp &warp, const Instr &instr, uint64_t bits, MmaType type, 
     checkOperand(warp, instr, *descriptor, type, major, rows, agent);
   Status status = gatherOperand({warp.cta->shared, warp.cta->sharedEnd}, *descriptor, type, major, rows, tile);
   if (!status)
-    reportAt(warp, instr, ReportKind::OutOfBounds, true, status.message(), -1, descriptor->start, describeShared(*warp.cta, descriptor->start));
+    reportAt(warp, instr, ReportKind::OutOfBounds, true, status.message(), -1, descriptor->start,
+             describeShared(*warp.cta, descriptor->start));
   return static_cast<bool>(status);
 }
 
@@ -64,10 +75,17 @@ void executeWgmma(Cta &cta, uint32_t group) {
   RaceDetector::Agent agent;
   RaceDetector *races = cta.cluster->races;
   if (races)
-    agent = {races->wgmmaDimension(cta, group), static_cast<uint32_t>(warpgroup.executed), Proxy::Async, &operation.clock, instr.line, warps[0], &instr};
+    agent = {races->wgmmaDimension(cta, group),
+             static_cast<uint32_t>(warpgroup.executed),
+             Proxy::Async,
+             &operation.clock,
+             instr.line,
+             warps[0],
+             &instr};
   static thread_local OperandTile a, b;
   if (!info.aInRegisters) {
-    if (!gather(*warps[0], instr, operation.descriptorA[0], info.shape.aType, info.aMajor, 64, a, races ? &agent : nullptr))
+    if (!gather(*warps[0], instr, operation.descriptorA[0], info.shape.aType, info.aMajor, 64, a,
+                races ? &agent : nullptr))
       return;
   } else {
     const uint32_t *registers[16];
@@ -76,7 +94,8 @@ void executeWgmma(Cta &cta, uint32_t group) {
         registers[4 * w + r] = warps[w]->slot<uint32_t>(info.a[static_cast<size_t>(r)]);
     gatherOperandA(registers, info.shape.aType, a);
   }
-  if (!gather(*warps[0], instr, operation.descriptorB[0], info.shape.bType, info.bMajor, info.shape.n, b, races ? &agent : nullptr))
+  if (!gather(*warps[0], instr, operation.descriptorB[0], info.shape.bType, info.bMajor, info.shape.n, b,
+              races ? &agent : nullptr))
     return;
   WgmmaShape shape = info.shape;
   shape.accumulate = operation.accumulate[0];
@@ -91,7 +110,8 @@ void executeWgmma(Cta &cta, uint32_t group) {
   ++total.wgmmaInstructions;
   total.wgmmaMacs += uint64_t(64) * shape.n * (32 / sizeOf(shape.aType));
   if (cta.cluster->launch->options->timeline)
-    cta.cluster->timeline.push_back({cta.linear, "wgmma " + std::to_string(group), "m64n" + std::to_string(shape.n), operation.issuedAt, cta.cluster->ticks + 1, instr.line});
+    cta.cluster->timeline.push_back({cta.linear, "wgmma " + std::to_string(group), "m64n" + std::to_string(shape.n),
+                                     operation.issuedAt, cta.cluster->ticks + 1, instr.line});
 }
 
 /// Executes operations that are complete rendezvous, up to sequence number `until`.
@@ -120,18 +140,21 @@ static void setFlight(Warp &warp, const WgmmaInfo &info, bool sameAccumulator) {
     warp.inFlight[offset / slotBytes - begin] = Warp::flightA;
 }
 
-/// R8: no register of D or A may have been touched by another instruction since the last wgmma.fence, nor be in flight as
-/// another shape.
+/// R8: no register of D or A may have been touched by another instruction since the last wgmma.fence, nor be in flight
+/// as another shape.
 static void checkRegisters(Warp &warp, const Instr &instr, const WgmmaInfo &info) {
   auto name = [&](uint32_t offset) { return warp.kernel->slotNames[offset / slotBytes]; };
   if (!warp.everFenced) {
-    reportAt(warp, instr, ReportKind::Protocol, false, "expected wgmma.fence before the first wgmma.mma_async, but got none");
+    reportAt(warp, instr, ReportKind::Protocol, false,
+             "expected wgmma.fence before the first wgmma.mma_async, but got none");
     warp.everFenced = true;
   }
   auto fenced = [&](const std::vector<uint32_t> &slots, const std::vector<uint32_t> &registers, const char *what) {
     for (size_t i = 0; i < slots.size() && i < registers.size(); ++i)
       if (warp.unfenced[registers[i]]) {
-        reportAt(warp, instr, ReportKind::Protocol, false, "expected wgmma.fence after the last use of " + std::string(what) + " " + name(slots[i]) + ", but got none");
+        reportAt(warp, instr, ReportKind::Protocol, false,
+                 "expected wgmma.fence after the last use of " + std::string(what) + " " + name(slots[i]) +
+                     ", but got none");
         return false;
       }
     return true;
@@ -141,10 +164,14 @@ static void checkRegisters(Warp &warp, const Instr &instr, const WgmmaInfo &info
   uint32_t begin = warp.kernel->tensorSlotBegin;
   for (uint32_t offset : info.a)
     if (uint16_t owner = warp.inFlight[offset / slotBytes - begin]; owner && owner != Warp::flightA)
-      return reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected A fragment " + name(offset) + " to be complete, but got a wgmma that still writes it", -1, 0, {}, lineInFlight(warp, offset / slotBytes));
+      return reportAt(warp, instr, ReportKind::RegisterInFlight, false,
+                      "expected A fragment " + name(offset) + " to be complete, but got a wgmma that still writes it",
+                      -1, 0, {}, lineInFlight(warp, offset / slotBytes));
   for (uint32_t offset : info.d)
     if (uint16_t owner = warp.inFlight[offset / slotBytes - begin]; owner && owner != info.accumulator)
-      return reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected accumulator " + name(offset) + " to be free, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, offset / slotBytes));
+      return reportAt(warp, instr, ReportKind::RegisterInFlight, false,
+                      "expected accumulator " + name(offset) + " to be free, but got a wgmma in flight that uses it",
+                      -1, 0, {}, lineInFlight(warp, offset / slotBytes));
 }
 
 void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
@@ -152,7 +179,8 @@ void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
   const WgmmaInfo &info = warp.kernel->wgmma[instr.extra];
   uint32_t group = warp.id / 4, member = warp.id % 4;
   if (group >= cta.warpgroups.size() || group * 4 + 4 > cta.warps.size()) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected a whole warpgroup of 4 warps, but got " + std::to_string(cta.warps.size() - group * 4));
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected a whole warpgroup of 4 warps, but got " + std::to_string(cta.warps.size() - group * 4));
     return;
   }
   Warpgroup &warpgroup = cta.warpgroups[group];
@@ -171,10 +199,15 @@ void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
   bool same = operation.instr == &instr;
   if (operation.arrived) {
     int first = __builtin_ctz(operation.arrived);
-    same &= operation.descriptorA[member] == operation.descriptorA[first] && operation.descriptorB[member] == operation.descriptorB[first] && operation.accumulate[member] == operation.accumulate[first];
+    same &= operation.descriptorA[member] == operation.descriptorA[first] &&
+            operation.descriptorB[member] == operation.descriptorB[first] &&
+            operation.accumulate[member] == operation.accumulate[first];
   }
   if (!same) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected the four warps of a warpgroup to issue the same wgmma with the same descriptors, but got different ones", -1, 0, {}, operation.instr->line);
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected the four warps of a warpgroup to issue the same wgmma with the same descriptors, but got "
+             "different ones",
+             -1, 0, {}, operation.instr->line);
     return;
   }
   const Options &options = *cta.cluster->launch->options;

@@ -6,9 +6,11 @@ namespace fa::runtime::emulator {
 
 bool atomicType(std::string_view name, AtomicType &type) {
   static const std::pair<std::string_view, AtomicType> table[] = {
-      {"u32", AtomicType::U32}, {"s32", AtomicType::S32}, {"u64", AtomicType::U64}, {"s64", AtomicType::S64}, {"b32", AtomicType::B32},
-      {"b64", AtomicType::B64}, {"b16", AtomicType::B16}, {"f16", AtomicType::F16}, {"bf16", AtomicType::BF16},
-      {"f16x2", AtomicType::F16x2}, {"bf16x2", AtomicType::BF16x2}, {"f32", AtomicType::F32}, {"f64", AtomicType::F64}};
+      {"u32", AtomicType::U32},     {"s32", AtomicType::S32},       {"u64", AtomicType::U64},
+      {"s64", AtomicType::S64},     {"b32", AtomicType::B32},       {"b64", AtomicType::B64},
+      {"b16", AtomicType::B16},     {"f16", AtomicType::F16},       {"bf16", AtomicType::BF16},
+      {"f16x2", AtomicType::F16x2}, {"bf16x2", AtomicType::BF16x2}, {"f32", AtomicType::F32},
+      {"f64", AtomicType::F64}};
   for (const auto &[spelling, value] : table)
     if (spelling == name) {
       type = value;

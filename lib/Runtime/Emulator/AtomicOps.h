@@ -14,7 +14,8 @@ bool atomicOperation(const Opcode &op, AtomicOperation &operation);
 unsigned bytesOf(AtomicType type);
 /// The new value of an element; `compare` is used by Cas only.
 uint64_t applyAtomic(AtomicOperation operation, AtomicType type, uint64_t old, uint64_t value, uint64_t compare);
-/// Reads, modifies and writes `bytes` bytes at `host` as one step with respect to other host threads; returns the old value.
+/// Reads, modifies and writes `bytes` bytes at `host` as one step with respect to other host threads; returns the old
+/// value.
 uint64_t updateAtomically(uint8_t *host, AtomicOperation operation, AtomicType type, uint64_t value, uint64_t compare);
 
 } // namespace fa::runtime::emulator

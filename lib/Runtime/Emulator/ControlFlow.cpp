@@ -26,9 +26,10 @@ static std::vector<Block> splitBlocks(const std::vector<Flow> &flow, std::vector
   return blocks;
 }
 
-/// Order in which the reversed graph is walked from the exit: post-order numbers, exit highest. Unreached blocks keep -1.
-static std::vector<int> reversePostOrder(const std::vector<Block> &blocks, const std::vector<std::vector<uint32_t>> &into,
-                                         std::vector<uint32_t> &order) {
+/// Order in which the reversed graph is walked from the exit: post-order numbers, exit highest. Unreached blocks keep
+/// -1.
+static std::vector<int> reversePostOrder(const std::vector<Block> &blocks,
+                                         const std::vector<std::vector<uint32_t>> &into, std::vector<uint32_t> &order) {
   uint32_t exit = static_cast<uint32_t>(blocks.size());
   std::vector<int> number(exit + 1, -1);
   std::vector<char> seen(exit + 1, 0);

@@ -10,7 +10,7 @@ struct Block {
   uint32_t begin = 0, end = 0;      ///< instructions
   std::vector<uint32_t> successors; ///< block numbers; the exit is blocks.size()
   std::vector<uint32_t> predecessors;
-  uint32_t postDominator = 0;       ///< immediate; blocks.size() when it is the exit (or none)
+  uint32_t postDominator = 0; ///< immediate; blocks.size() when it is the exit (or none)
 };
 
 /// What the graph needs to know of one instruction.

@@ -11,7 +11,8 @@ template <typename Value> static void forLanes(uint32_t mask, Value value) {
 }
 
 void handleLogic3(Warp &warp, const Instr &instr, uint32_t mask) {
-  const uint32_t *pa = warp.slot<uint32_t>(instr.a), *pb = warp.slot<uint32_t>(instr.b), *pc = warp.slot<uint32_t>(instr.c);
+  const uint32_t *pa = warp.slot<uint32_t>(instr.a), *pb = warp.slot<uint32_t>(instr.b),
+                 *pc = warp.slot<uint32_t>(instr.c);
   uint32_t result[32];
   for (int l = 0; l < 32; ++l) {
     uint32_t a = pa[l], b = pb[l], c = pc[l], value = 0;
@@ -26,7 +27,8 @@ void handleLogic3(Warp &warp, const Instr &instr, uint32_t mask) {
 }
 
 void handleInsertField(Warp &warp, const Instr &instr, uint32_t mask) {
-  const uint32_t *position = warp.slot<uint32_t>(instr.c), *length = warp.slot<uint32_t>(warp.kernel->lists[instr.list]);
+  const uint32_t *position = warp.slot<uint32_t>(instr.c),
+                 *length = warp.slot<uint32_t>(warp.kernel->lists[instr.list]);
   unsigned width = 8 * instr.size;
   forLanes(mask, [&](int l) {
     uint64_t a = readValue(warp, instr.a, instr.size, l), b = readValue(warp, instr.b, instr.size, l);
@@ -97,7 +99,10 @@ void handleCarry(Warp &warp, const Instr &instr, uint32_t mask) {
       sum = static_cast<u128>(a) - b - carry;
       break;
     default: {
-      auto extend = [&](uint64_t value) { return width == 64 ? static_cast<__int128>(static_cast<int64_t>(value)) : static_cast<__int128>(static_cast<int32_t>(value)); };
+      auto extend = [&](uint64_t value) {
+        return width == 64 ? static_cast<__int128>(static_cast<int64_t>(value))
+                           : static_cast<__int128>(static_cast<int32_t>(value));
+      };
       u128 product = isSigned ? static_cast<u128>(extend(a) * extend(b)) : static_cast<u128>(a) * b;
       uint64_t half = static_cast<uint64_t>((instr.mode & 15) == 2 ? product : product >> width) & keep;
       sum = static_cast<u128>(half) + readValue(warp, instr.c, instr.size, l) + carry;
@@ -119,9 +124,10 @@ void handleSelectByCompare(Warp &warp, const Instr &instr, uint32_t mask) {
 void handleTestProperty(Warp &warp, const Instr &instr, uint32_t mask) {
   uint32_t result = 0;
   forLanes(mask, [&](int l) {
-    int kind = instr.size == 8 ? std::fpclassify(warp.slot<double>(instr.a)[l]) : std::fpclassify(warp.slot<float>(instr.a)[l]);
+    int kind = instr.size == 8 ? std::fpclassify(warp.slot<double>(instr.a)[l])
+                               : std::fpclassify(warp.slot<float>(instr.a)[l]);
     bool values[] = {kind != FP_INFINITE && kind != FP_NAN, kind == FP_INFINITE, kind != FP_NAN, kind == FP_NAN,
-                     kind == FP_NORMAL || kind == FP_ZERO, kind == FP_SUBNORMAL};
+                     kind == FP_NORMAL || kind == FP_ZERO,  kind == FP_SUBNORMAL};
     result |= values[instr.mode] ? 1u << l : 0;
   });
   uint32_t &p = warp.predicates[instr.d];

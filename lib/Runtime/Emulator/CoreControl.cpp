@@ -31,7 +31,9 @@ void handleBranchIndexed(Warp &warp, const Instr &instr, uint32_t mask) {
       if (index[__builtin_ctz(rest)] == value)
         same |= rest & -rest;
     if (value >= instr.listSize) {
-      reportAt(warp, instr, ReportKind::IllegalInstruction, true, "expected an index below " + std::to_string(instr.listSize) + ", but got " + std::to_string(value), lane);
+      reportAt(warp, instr, ReportKind::IllegalInstruction, true,
+               "expected an index below " + std::to_string(instr.listSize) + ", but got " + std::to_string(value),
+               lane);
       return;
     }
     left &= ~same;
@@ -55,7 +57,8 @@ void handleBranchIndexed(Warp &warp, const Instr &instr, uint32_t mask) {
 }
 
 void handleTrap(Warp &warp, const Instr &instr, uint32_t mask) {
-  reportAt(warp, instr, ReportKind::IllegalInstruction, true, "expected no trap, but got one executed", __builtin_ctz(mask));
+  reportAt(warp, instr, ReportKind::IllegalInstruction, true, "expected no trap, but got one executed",
+           __builtin_ctz(mask));
 }
 
 void handleNothing(Warp &, const Instr &, uint32_t) {}
@@ -107,9 +110,12 @@ static void checkMembers(Warp &warp, const Instr &instr, uint32_t mask, uint32_t
     return;
   uint32_t absent = members & warp.alive & ~mask, extra = mask & ~members;
   if (absent)
-    reportAt(warp, instr, ReportKind::Divergence, false, "expected all lanes of the member mask to execute it together, but got lanes elsewhere", __builtin_ctz(absent));
+    reportAt(warp, instr, ReportKind::Divergence, false,
+             "expected all lanes of the member mask to execute it together, but got lanes elsewhere",
+             __builtin_ctz(absent));
   else if (extra)
-    reportAt(warp, instr, ReportKind::Divergence, false, "expected the executing lane in its member mask, but got a mask without it", __builtin_ctz(extra));
+    reportAt(warp, instr, ReportKind::Divergence, false,
+             "expected the executing lane in its member mask, but got a mask without it", __builtin_ctz(extra));
 }
 
 void handleVote(Warp &warp, const Instr &instr, uint32_t mask) {
@@ -158,7 +164,9 @@ void handleReduce(Warp &warp, const Instr &instr, uint32_t mask) {
   bool first = true;
   for (; lanes; lanes &= lanes - 1) {
     uint32_t value = a[__builtin_ctz(lanes)];
-    auto less = [&](bool isSigned) { return isSigned ? static_cast<int32_t>(value) < static_cast<int32_t>(result) : value < result; };
+    auto less = [&](bool isSigned) {
+      return isSigned ? static_cast<int32_t>(value) < static_cast<int32_t>(result) : value < result;
+    };
     switch (first ? -1 : static_cast<int>(instr.mode)) {
     case -1:
       result = value;
@@ -191,10 +199,12 @@ void handleReduce(Warp &warp, const Instr &instr, uint32_t mask) {
 void handleShuffle(Warp &warp, const Instr &instr, uint32_t mask) {
   uint32_t members = warp.slot<uint32_t>(warp.kernel->lists[instr.list])[__builtin_ctz(mask)];
   checkMembers(warp, instr, mask, members);
-  const uint32_t *a = warp.slot<uint32_t>(instr.a), *b = warp.slot<uint32_t>(instr.b), *c = warp.slot<uint32_t>(instr.c);
+  const uint32_t *a = warp.slot<uint32_t>(instr.a), *b = warp.slot<uint32_t>(instr.b),
+                 *c = warp.slot<uint32_t>(instr.c);
   uint32_t result[32], inRange = 0, lost = 0;
   for (int lane = 0; lane < 32; ++lane) {
-    int bound = static_cast<int>(c[lane] & 31), segment = static_cast<int>(c[lane] >> 8 & 31), shift = static_cast<int>(b[lane] & 31);
+    int bound = static_cast<int>(c[lane] & 31), segment = static_cast<int>(c[lane] >> 8 & 31),
+        shift = static_cast<int>(b[lane] & 31);
     int lowest = lane & segment, highest = lowest | (bound & ~segment), from = lane;
     bool valid = false;
     switch (instr.mode) {
@@ -221,7 +231,8 @@ void handleShuffle(Warp &warp, const Instr &instr, uint32_t mask) {
       lost |= 1u << lane;
   }
   if (lost && warp.cta->cluster->launch->options->checkProtocol)
-    reportAt(warp, instr, ReportKind::Divergence, false, "expected the source lane of shfl to take part, but got an inactive one", __builtin_ctz(lost));
+    reportAt(warp, instr, ReportKind::Divergence, false,
+             "expected the source lane of shfl to take part, but got an inactive one", __builtin_ctz(lost));
   uint32_t *d = warp.slot<uint32_t>(instr.d);
   for (int l = 0; l < 32; ++l)
     d[l] = mask >> l & 1 ? result[l] : d[l];
@@ -236,7 +247,9 @@ void handleElect(Warp &warp, const Instr &instr, uint32_t mask) {
   if (!lanes)
     lanes = mask;
   // Which lane is elected is not specified, but it is the same one every time.
-  int skip = warp.cta->cluster->adversarial() ? static_cast<int>(warp.cta->cluster->launch->options->seed % static_cast<unsigned>(__builtin_popcount(lanes))) : 0;
+  int skip = warp.cta->cluster->adversarial() ? static_cast<int>(warp.cta->cluster->launch->options->seed %
+                                                                 static_cast<unsigned>(__builtin_popcount(lanes)))
+                                              : 0;
   for (; skip > 0; --skip)
     lanes &= lanes - 1;
   int leader = __builtin_ctz(lanes);

@@ -2,8 +2,8 @@
 #include "CoreValues.h"
 #include "Handlers.h"
 #include "LaneMath.h"
-#include "fa/Runtime/Emulator/Engine/SpecialFunctions.h"
 #include "Machine.h"
+#include "fa/Runtime/Emulator/Engine/SpecialFunctions.h"
 #include <cfenv>
 #include <cmath>
 
@@ -135,7 +135,9 @@ uint64_t toFloat64(const Value &value, int rounding) {
 
 /// A wide value to one of 16 bits. f64 and integers go through round-to-odd f32 so that they are rounded once.
 uint16_t toHalf(const Value &value, bool brain, int rounding) {
-  double wide = value.isFloat ? value.real : value.isSigned ? static_cast<double>(static_cast<int64_t>(value.bits)) : static_cast<double>(value.bits);
+  double wide = value.isFloat    ? value.real
+                : value.isSigned ? static_cast<double>(static_cast<int64_t>(value.bits))
+                                 : static_cast<double>(value.bits);
   if (rounding == 0)
     return static_cast<uint16_t>(brain ? narrowBrain(wide) : narrowHalf(wide));
   float narrow = floatOf(toFloat32({true, true, 0, wide}, 1));
@@ -158,7 +160,8 @@ static uint64_t convertOne(uint64_t raw, const Instr &instr) {
     value.real = flush(static_cast<float>(value.real));
   IntegerRange range;
   if (integerRange(to, range))
-    return value.isFloat ? realToInteger(value.real, from, range, rounding) : integerToInteger(value, range, instr.mode & convert::sat);
+    return value.isFloat ? realToInteger(value.real, from, range, rounding)
+                         : integerToInteger(value, range, instr.mode & convert::sat);
   if (value.isFloat && (instr.mode & convert::toInteger)) {
     value.real = roundReal(value.real, rounding);
     rounding = 0;
@@ -173,7 +176,8 @@ static uint64_t convertOne(uint64_t raw, const Instr &instr) {
   case ConvertType::BF16:
     return toHalf(value, true, rounding);
   case ConvertType::TF32:
-    return rounding == 4 ? roundAwayToTF32(static_cast<float>(value.real)) : roundToTF32(static_cast<float>(value.real));
+    return rounding == 4 ? roundAwayToTF32(static_cast<float>(value.real))
+                         : roundToTF32(static_cast<float>(value.real));
   case ConvertType::F32: {
     uint32_t bits = toFloat32(value, rounding);
     return instr.mode & convert::ftz ? bitsOf(flush(floatOf(bits))) : bits;
@@ -237,7 +241,8 @@ void handleConvertPair(Warp &warp, const Instr &instr, uint32_t mask) {
         low = low < 0 ? 0 : low;
         high = high < 0 ? 0 : high;
       }
-      out[l] = static_cast<uint32_t>(e4m3 ? roundToE4M3(high) : roundToE5M2(high)) << 8 | (e4m3 ? roundToE4M3(low) : roundToE5M2(low));
+      out[l] = static_cast<uint32_t>(e4m3 ? roundToE4M3(high) : roundToE5M2(high)) << 8 |
+               (e4m3 ? roundToE4M3(low) : roundToE5M2(low));
     }
   }
   }
@@ -294,7 +299,8 @@ void handleRounded(Warp &warp, const Instr &instr, uint32_t mask) {
       continue;
     if (instr.size == 8) {
       double *d = warp.slot<double>(instr.d);
-      d[l] = roundedOperation(operation, warp.slot<double>(instr.a)[l], warp.slot<double>(instr.b)[l], warp.slot<double>(instr.c)[l]);
+      d[l] = roundedOperation(operation, warp.slot<double>(instr.a)[l], warp.slot<double>(instr.b)[l],
+                              warp.slot<double>(instr.c)[l]);
       continue;
     }
     float a = warp.slot<float>(instr.a)[l], b = warp.slot<float>(instr.b)[l], c = warp.slot<float>(instr.c)[l];
@@ -312,8 +318,9 @@ void handleCompareHalf(Warp &warp, const Instr &instr, uint32_t mask) {
     float a = instr.size ? widenBF16(static_cast<uint16_t>(pa[l])) : widenF16(static_cast<uint16_t>(pa[l]));
     float b = instr.size ? widenBF16(static_cast<uint16_t>(pb[l])) : widenF16(static_cast<uint16_t>(pb[l]));
     bool unordered = a != a || b != b;
-    bool values[] = {a == b, a < b || a > b, a < b, a <= b, a > b, a >= b, false, false, false, false,
-                     a == b || unordered, a != b, !(a >= b), !(a > b), !(a <= b), !(a < b), !unordered, unordered};
+    bool values[] = {a == b,    a < b || a > b, a<b, a <= b, a> b,   a >= b,   false,     false,
+                     false,     false,          a == b || unordered, a != b,   !(a >= b), !(a > b),
+                     !(a <= b), !(a < b),       !unordered,          unordered};
     result |= values[instr.imm] ? 1u << l : 0;
   }
   uint32_t complement = ~result;

@@ -19,21 +19,27 @@ Mbarrier *locateMbarrier(Warp &warp, const Instr &instr, uint64_t address, int l
   uint32_t offset = 0;
   cta = resolveShared(warp, address, 8, offset);
   if (!cta) {
-    reportAt(warp, instr, ReportKind::OutOfBounds, true, "expected an mbarrier in shared memory, but got an address outside it", lane, address);
+    reportAt(warp, instr, ReportKind::OutOfBounds, true,
+             "expected an mbarrier in shared memory, but got an address outside it", lane, address);
     return nullptr;
   }
   if (offset % 8) {
-    reportAt(warp, instr, ReportKind::Misaligned, true, "expected an 8-byte aligned mbarrier, but got another address", lane, address);
+    reportAt(warp, instr, ReportKind::Misaligned, true, "expected an 8-byte aligned mbarrier, but got another address",
+             lane, address);
     return nullptr;
   }
   Mbarrier *barrier = cta->findMbarrier(offset);
   if (!barrier || !barrier->live) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected an initialised mbarrier, but got plain memory", lane, offset, describeShared(*cta, offset));
+    reportAt(warp, instr, ReportKind::Protocol, true, "expected an initialised mbarrier, but got plain memory", lane,
+             offset, describeShared(*cta, offset));
     return nullptr;
   }
   const Clock &clock = warp.clock;
   if (!clock.ordered.empty() && clock.ordered[barrier->initDimension] < barrier->initEpoch)
-    reportAt(warp, instr, ReportKind::Race, false, "expected the initialisation of the mbarrier to be ordered before its use, but got no synchronisation between them", lane, offset, describeShared(*cta, offset), barrier->line);
+    reportAt(warp, instr, ReportKind::Race, false,
+             "expected the initialisation of the mbarrier to be ordered before its use, but got no synchronisation "
+             "between them",
+             lane, offset, describeShared(*cta, offset), barrier->line);
   return barrier;
 }
 
@@ -62,11 +68,16 @@ void completeTransactions(Cta &cta, Mbarrier &barrier, int64_t bytes) {
 
 void arrive(Warp &warp, const Instr &instr, Cta &cta, Mbarrier &barrier, int64_t count, int lane) {
   if (count < 1 || count > barrier.pending) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected at most " + std::to_string(barrier.pending) + " more arrivals in this phase, but got " + std::to_string(count), lane, barrier.offset, describeShared(cta, barrier.offset), barrier.line);
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected at most " + std::to_string(barrier.pending) + " more arrivals in this phase, but got " +
+                 std::to_string(count),
+             lane, barrier.offset, describeShared(cta, barrier.offset), barrier.line);
     return;
   }
   if (!barrier.waitedSinceCompletion && barrier.phase > 0 && barrier.pending == barrier.expected && protocol(warp))
-    reportAt(warp, instr, ReportKind::Protocol, false, "expected a successful wait on the previous phase before an arrival of the next, but got none", lane, barrier.offset, describeShared(cta, barrier.offset), barrier.line);
+    reportAt(warp, instr, ReportKind::Protocol, false,
+             "expected a successful wait on the previous phase before an arrival of the next, but got none", lane,
+             barrier.offset, describeShared(cta, barrier.offset), barrier.line);
   if (RaceDetector *races = warp.cta->cluster->races; races && !(instr.mode & mbarrier::relaxed))
     races->release(warp, barrier.arriving);
   barrier.pending -= count;
@@ -77,7 +88,9 @@ void arrive(Warp &warp, const Instr &instr, Cta &cta, Mbarrier &barrier, int64_t
 static void expectTransactions(Warp &warp, const Instr &instr, Cta &cta, Mbarrier &barrier, int64_t bytes, int lane) {
   barrier.transactions += bytes;
   if (barrier.transactions > limit || barrier.transactions < -limit)
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected a transaction count within +-(2^20 - 1), but got " + std::to_string(barrier.transactions), lane, barrier.offset, describeShared(cta, barrier.offset));
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected a transaction count within +-(2^20 - 1), but got " + std::to_string(barrier.transactions), lane,
+             barrier.offset, describeShared(cta, barrier.offset));
 }
 
 void handleMbarrierInit(Warp &warp, const Instr &instr, uint32_t mask) {
@@ -87,19 +100,25 @@ void handleMbarrierInit(Warp &warp, const Instr &instr, uint32_t mask) {
     uint32_t offset = 0, count = warp.slot<uint32_t>(instr.b)[lane];
     Cta *cta = resolveShared(warp, address, 8, offset);
     if (!cta || cta != warp.cta || offset % 8) {
-      reportAt(warp, instr, cta ? ReportKind::Misaligned : ReportKind::OutOfBounds, true, "expected an 8-byte aligned mbarrier in this CTA's shared memory, but got another address", lane, address);
+      reportAt(warp, instr, cta ? ReportKind::Misaligned : ReportKind::OutOfBounds, true,
+               "expected an 8-byte aligned mbarrier in this CTA's shared memory, but got another address", lane,
+               address);
       return;
     }
     if (count < 1 || count > limit) {
-      reportAt(warp, instr, ReportKind::Protocol, true, "expected an arrival count of 1 to 2^20 - 1, but got " + std::to_string(count), lane, offset);
+      reportAt(warp, instr, ReportKind::Protocol, true,
+               "expected an arrival count of 1 to 2^20 - 1, but got " + std::to_string(count), lane, offset);
       return;
     }
     Mbarrier *barrier = cta->findMbarrier(offset);
     if (barrier && barrier->live && protocol(warp))
-      reportAt(warp, instr, ReportKind::Protocol, false, "expected memory without a live mbarrier, but got one initialised before", lane, offset, describeShared(*cta, offset), barrier->line);
+      reportAt(warp, instr, ReportKind::Protocol, false,
+               "expected memory without a live mbarrier, but got one initialised before", lane, offset,
+               describeShared(*cta, offset), barrier->line);
     if (!barrier) {
       if (cta->mbarriers.size() >= 255) {
-        reportAt(warp, instr, ReportKind::Protocol, true, "expected at most 255 mbarriers in a CTA, but got more", lane, offset);
+        reportAt(warp, instr, ReportKind::Protocol, true, "expected at most 255 mbarriers in a CTA, but got more", lane,
+                 offset);
         return;
       }
       cta->mbarriers.emplace_back();
@@ -168,7 +187,10 @@ void handleMbarrierArrive(Warp &warp, const Instr &instr, uint32_t mask) {
       expectTransactions(warp, instr, *cta, *barrier, operand, lane);
     if (instr.mode & mbarrier::drop) {
       if (count > barrier->expected) {
-        reportAt(warp, instr, ReportKind::Protocol, true, "expected to drop at most " + std::to_string(barrier->expected) + " arrivals, but got " + std::to_string(count), lane, barrier->offset);
+        reportAt(warp, instr, ReportKind::Protocol, true,
+                 "expected to drop at most " + std::to_string(barrier->expected) + " arrivals, but got " +
+                     std::to_string(count),
+                 lane, barrier->offset);
         return;
       }
       barrier->expected -= static_cast<uint32_t>(count);
@@ -183,7 +205,9 @@ void handleMbarrierArrive(Warp &warp, const Instr &instr, uint32_t mask) {
 static void checkLag(Warp &warp, const Instr &instr, Cta &cta, Mbarrier &barrier, uint32_t parity, int lane) {
   uint32_t seen = barrier.lastPhaseSeen[warp.id];
   if (seen && barrier.phase >= seen + 2 && parity == (seen & 1) && protocol(warp))
-    reportAt(warp, instr, ReportKind::Protocol, false, "expected a wait at most one phase behind, but got one that missed phase " + std::to_string(seen), lane, barrier.offset, describeShared(cta, barrier.offset), barrier.line);
+    reportAt(warp, instr, ReportKind::Protocol, false,
+             "expected a wait at most one phase behind, but got one that missed phase " + std::to_string(seen), lane,
+             barrier.offset, describeShared(cta, barrier.offset), barrier.line);
 }
 
 void handleMbarrierTest(Warp &warp, const Instr &instr, uint32_t mask) {
@@ -196,11 +220,13 @@ void handleMbarrierTest(Warp &warp, const Instr &instr, uint32_t mask) {
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
     uint64_t address = laneAddress(warp, instr, lane);
-    Mbarrier *barrier = previous && address == previousAddress ? previous : locateMbarrier(warp, instr, address, lane, cta);
+    Mbarrier *barrier =
+        previous && address == previousAddress ? previous : locateMbarrier(warp, instr, address, lane, cta);
     if (!barrier)
       return;
     if (cta != warp.cta) {
-      reportAt(warp, instr, ReportKind::Protocol, true, "expected a wait on an mbarrier of this CTA, but got one of another", lane, address);
+      reportAt(warp, instr, ReportKind::Protocol, true,
+               "expected a wait on an mbarrier of this CTA, but got one of another", lane, address);
       return;
     }
     bool first = barrier != previous;
@@ -242,14 +268,16 @@ void handleMbarrierTest(Warp &warp, const Instr &instr, uint32_t mask) {
 
 void handleMbarrierPending(Warp &warp, const Instr &instr, uint32_t mask) {
   for (uint32_t rest = mask; rest; rest &= rest - 1)
-    warp.slot<uint32_t>(instr.d)[__builtin_ctz(rest)] = static_cast<uint32_t>(warp.slot<uint64_t>(instr.a)[__builtin_ctz(rest)] >> 32);
+    warp.slot<uint32_t>(instr.d)[__builtin_ctz(rest)] =
+        static_cast<uint32_t>(warp.slot<uint64_t>(instr.a)[__builtin_ctz(rest)] >> 32);
 }
 
 void handleCpAsyncArrive(Warp &warp, const Instr &instr, uint32_t mask) {
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
     Cta *cta = nullptr;
-    Mbarrier *barrier = locateMbarrier(warp, instr, addressOf(warp, {instr.a, (instr.mode & 2) != 0, instr.imm}, lane), lane, cta);
+    Mbarrier *barrier =
+        locateMbarrier(warp, instr, addressOf(warp, {instr.a, (instr.mode & 2) != 0, instr.imm}, lane), lane, cta);
     if (!barrier)
       return;
     if (!(instr.mode & 1))

@@ -135,7 +135,10 @@ void handleMapA(Warp &warp, const Instr &instr, uint32_t mask) {
     int lane = __builtin_ctz(rest);
     uint64_t address = readValue(warp, instr.a, instr.size, lane);
     if (rank[lane] >= warp.cta->cluster->ctas.size()) {
-      reportAt(warp, instr, ReportKind::OutOfBounds, true, "expected a CTA rank below " + std::to_string(warp.cta->cluster->ctas.size()) + ", but got " + std::to_string(rank[lane]), lane);
+      reportAt(warp, instr, ReportKind::OutOfBounds, true,
+               "expected a CTA rank below " + std::to_string(warp.cta->cluster->ctas.size()) + ", but got " +
+                   std::to_string(rank[lane]),
+               lane);
       return;
     }
     uint64_t top = instr.size == 8 ? address & ~0xffffffffull : 0;
@@ -205,7 +208,8 @@ void handleCpAsync(Warp &warp, const Instr &instr, uint32_t mask) {
   for (uint32_t bytes : {4u, 8u, 16u, 1u}) { // lanes of one size at a time
     WarpAccess from{warp, instr};
     for (int l = 0; l < 32; ++l)
-      if ((mask >> l & 1) && wanted[l] && (bytes == 1 ? wanted[l] != 4 && wanted[l] != 8 && wanted[l] != 16 : wanted[l] == bytes))
+      if ((mask >> l & 1) && wanted[l] &&
+          (bytes == 1 ? wanted[l] != 4 && wanted[l] != 8 && wanted[l] != 16 : wanted[l] == bytes))
         from.mask |= 1u << l;
     if (!from.mask)
       continue;
@@ -226,7 +230,8 @@ void handleCpAsync(Warp &warp, const Instr &instr, uint32_t mask) {
 void handleCpAsyncCommit(Warp &warp, const Instr &, uint32_t) { warp.cpAsyncGroups.commit(); }
 
 void handleCpAsyncWait(Warp &warp, const Instr &instr, uint32_t) {
-  uint64_t required = instr.mode ? warp.cpAsyncGroups.issued : warp.cpAsyncGroups.required(static_cast<uint64_t>(instr.imm));
+  uint64_t required =
+      instr.mode ? warp.cpAsyncGroups.issued : warp.cpAsyncGroups.required(static_cast<uint64_t>(instr.imm));
   if (RaceDetector *races = warp.cta->cluster->races; races && required)
     races->observe(warp, races->cpAsyncDimension(*warp.cta, warp.id), static_cast<uint32_t>(required));
 }

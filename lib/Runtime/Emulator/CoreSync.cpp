@@ -15,20 +15,30 @@ static NamedBarrier *arriveAtBarrier(Warp &warp, const Instr &instr, uint32_t ma
   uint32_t threads = (cta.cluster->launch->threadsPerCta + 31) / 32 * 32;
   uint32_t need = instr.mode & barrier::hasCount ? warp.slot<uint32_t>(instr.b)[lane] : threads;
   if (id > 15) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected a barrier number of 0 to 15, but got " + std::to_string(id), lane);
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected a barrier number of 0 to 15, but got " + std::to_string(id), lane);
     return nullptr;
   }
   if (need == 0 || need % 32 || need > threads) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected a thread count that is a multiple of 32 up to " + std::to_string(threads) + ", but got " + std::to_string(need), lane);
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected a thread count that is a multiple of 32 up to " + std::to_string(threads) + ", but got " +
+                 std::to_string(need),
+             lane);
     return nullptr;
   }
   NamedBarrier &named = cta.barriers[id];
   if (named.count && named.need != need) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected barrier " + std::to_string(id) + " to be used with " + std::to_string(named.need) + " threads until it completes, but got " + std::to_string(need), lane, 0, {}, named.line);
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected barrier " + std::to_string(id) + " to be used with " + std::to_string(named.need) +
+                 " threads until it completes, but got " + std::to_string(need),
+             lane, 0, {}, named.line);
     return nullptr;
   }
   if (named.arrivedWarps >> (warp.id % 64) & 1 && protocol(warp))
-    reportAt(warp, instr, ReportKind::Protocol, false, "expected each warp to arrive once at barrier " + std::to_string(id) + " before it completes, but got a second arrival", lane, 0, {}, named.line);
+    reportAt(warp, instr, ReportKind::Protocol, false,
+             "expected each warp to arrive once at barrier " + std::to_string(id) +
+                 " before it completes, but got a second arrival",
+             lane, 0, {}, named.line);
   named.need = need;
   named.line = instr.line;
   named.count += 32;
@@ -122,7 +132,8 @@ static void completeClusterBarrier(Cluster &cluster) {
 void handleClusterArrive(Warp &warp, const Instr &instr, uint32_t mask) {
   Cluster &cluster = *warp.cta->cluster;
   if (warp.clusterArrived) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected barrier.cluster.wait before the next arrive, but got a second arrive", __builtin_ctz(mask));
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected barrier.cluster.wait before the next arrive, but got a second arrive", __builtin_ctz(mask));
     return;
   }
   warp.clusterArrived = true;
@@ -137,7 +148,8 @@ void handleClusterArrive(Warp &warp, const Instr &instr, uint32_t mask) {
 void handleClusterWait(Warp &warp, const Instr &instr, uint32_t mask) {
   Cluster &cluster = *warp.cta->cluster;
   if (!warp.clusterWaiting) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected barrier.cluster.arrive before wait, but got none", __builtin_ctz(mask));
+    reportAt(warp, instr, ReportKind::Protocol, true, "expected barrier.cluster.arrive before wait, but got none",
+             __builtin_ctz(mask));
     return;
   }
   completeClusterBarrier(cluster);
@@ -168,17 +180,20 @@ void handleSetMaxRegisters(Warp &warp, const Instr &instr, uint32_t) {
   const Kernel &kernel = *warp.kernel;
   if (!kernel.hasLaunchBounds) {
     if (protocol(warp))
-      reportAt(warp, instr, ReportKind::Protocol, false, "expected launch bounds (.reqntid or .maxntid) for setmaxnreg to have an effect, but got none");
+      reportAt(warp, instr, ReportKind::Protocol, false,
+               "expected launch bounds (.reqntid or .maxntid) for setmaxnreg to have an effect, but got none");
     return;
   }
   int64_t wanted = instr.imm, have = warp.registersPerThread;
   bool increase = instr.mode;
-  // Without .maxnreg the registers at launch are ptxas's choice, at most what is assumed here: a first inc below that says
-  // nothing.
+  // Without .maxnreg the registers at launch are ptxas's choice, at most what is assumed here: a first inc below that
+  // says nothing.
   bool assumed = kernel.maxRegisters == 0 && !warp.changedRegisters;
   warp.changedRegisters = true;
   if (!(assumed && increase) && ((increase && wanted < have) || (!increase && wanted > have))) {
-    reportAt(warp, instr, ReportKind::Protocol, true, "expected setmaxnreg." + std::string(increase ? "inc above " : "dec below ") + std::to_string(have) + " registers, but got " + std::to_string(wanted));
+    reportAt(warp, instr, ReportKind::Protocol, true,
+             "expected setmaxnreg." + std::string(increase ? "inc above " : "dec below ") + std::to_string(have) +
+                 " registers, but got " + std::to_string(wanted));
     return;
   }
   int64_t change = (wanted - have) * 32;

@@ -17,7 +17,8 @@ static void saveRunning(Warp &warp) {
 }
 
 static void updateFlags(Warp &warp) {
-  warp.slowFlags = static_cast<uint16_t>(warp.joins.empty() ? warp.slowFlags & ~flag::JoinPoint : warp.slowFlags | flag::JoinPoint);
+  warp.slowFlags =
+      static_cast<uint16_t>(warp.joins.empty() ? warp.slowFlags & ~flag::JoinPoint : warp.slowFlags | flag::JoinPoint);
 }
 
 static void resume(Warp &warp, size_t index) {
@@ -48,9 +49,7 @@ static void mergeParked(Warp &warp) {
       merged.mask = arrived;
       merged.joins.pop_back();
       merged.parked = !merged.joins.empty() && merged.joins.back().pc == join.pc;
-      std::erase_if(warp.others, [&](const Group &group) {
-        return group.mask == 0 || (group.mask & arrived) != 0;
-      });
+      std::erase_if(warp.others, [&](const Group &group) { return group.mask == 0 || (group.mask & arrived) != 0; });
       warp.others.push_back(std::move(merged));
       changed = true;
     }

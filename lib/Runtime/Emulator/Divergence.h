@@ -4,7 +4,8 @@
 
 namespace fa::runtime::emulator {
 
-/// Sends the lanes of `taken` to `target` and lets the rest go on at warp.pc; `join` is where they meet again (-1: never).
+/// Sends the lanes of `taken` to `target` and lets the rest go on at warp.pc; `join` is where they meet again (-1:
+/// never).
 void diverge(Warp &warp, uint32_t taken, uint32_t target, int32_t join);
 /// Called when the running group stands at a join it owes: waits there, and continues with another group (or merged).
 /// False when the group has to run on (nothing owed here).

@@ -40,7 +40,9 @@ Status Emulator::release(DeviceAddress address) { return state->memory.release(a
 static Expected<Allocation *> locate(GlobalMemory &memory, DeviceAddress address, size_t bytes, const char *what) {
   if (Allocation *allocation = memory.find(address, bytes))
     return allocation;
-  return makeError("expected " + std::to_string(bytes) + " bytes of device memory to " + what + ", but got an address outside every allocation (" + memory.describeNearest(address) + ")", InvalidValue);
+  return makeError("expected " + std::to_string(bytes) + " bytes of device memory to " + what +
+                       ", but got an address outside every allocation (" + memory.describeNearest(address) + ")",
+                   InvalidValue);
 }
 
 Status Emulator::copyToDevice(DeviceAddress to, const void *from, size_t bytes) {
@@ -82,9 +84,12 @@ Status Emulator::fill(DeviceAddress to, uint32_t pattern, unsigned width, size_t
   if (!state->sticky || !count)
     return state->sticky;
   if ((width != 1 && width != 2 && width != 4) || to % width)
-    return makeError("expected a pattern of 1, 2 or 4 bytes at an aligned address, but got " + std::to_string(width) + " bytes", InvalidValue);
+    return makeError("expected a pattern of 1, 2 or 4 bytes at an aligned address, but got " + std::to_string(width) +
+                         " bytes",
+                     InvalidValue);
   if (count > ~size_t(0) / width)
-    return makeError("expected a fill within device memory, but got " + std::to_string(count) + " elements", InvalidValue);
+    return makeError("expected a fill within device memory, but got " + std::to_string(count) + " elements",
+                     InvalidValue);
   auto allocation = locate(state->memory, to, width * count, "fill");
   if (!allocation)
     return allocation.error();
@@ -139,7 +144,9 @@ Expected<std::pair<DeviceAddress, size_t>> Emulator::global(const Program &progr
 
 namespace {
 
-std::string triple(const uint32_t values[3]) { return "(" + std::to_string(values[0]) + "," + std::to_string(values[1]) + "," + std::to_string(values[2]) + ")"; }
+std::string triple(const uint32_t values[3]) {
+  return "(" + std::to_string(values[0]) + "," + std::to_string(values[1]) + "," + std::to_string(values[2]) + ")";
+}
 
 Status checkRequest(const Kernel &kernel, LaunchRequest &request, Launch &launch) {
   const char *dimensions[] = {"x", "y", "z"};
@@ -149,30 +156,48 @@ Status checkRequest(const Kernel &kernel, LaunchRequest &request, Launch &launch
     if (kernel.info.requiredCluster[0] && request.cluster[0] * request.cluster[1] * request.cluster[2] == 1)
       std::copy(kernel.info.requiredCluster, kernel.info.requiredCluster + 3, request.cluster);
     if (request.block[i] == 0 || request.block[i] > blockLimit[i])
-      return makeError(std::string("expected a block size of 1 to ") + std::to_string(blockLimit[i]) + " in " + dimensions[i] + ", but got " + std::to_string(request.block[i]), InvalidValue);
+      return makeError(std::string("expected a block size of 1 to ") + std::to_string(blockLimit[i]) + " in " +
+                           dimensions[i] + ", but got " + std::to_string(request.block[i]),
+                       InvalidValue);
     if (request.grid[i] == 0 || request.grid[i] > gridLimit[i])
-      return makeError(std::string("expected a grid size of 1 to ") + std::to_string(gridLimit[i]) + " in " + dimensions[i] + ", but got " + std::to_string(request.grid[i]), InvalidValue);
+      return makeError(std::string("expected a grid size of 1 to ") + std::to_string(gridLimit[i]) + " in " +
+                           dimensions[i] + ", but got " + std::to_string(request.grid[i]),
+                       InvalidValue);
     if (request.cluster[i] == 0 || request.grid[i] % request.cluster[i])
-      return makeError(std::string("expected a grid size that is a multiple of the cluster size in ") + dimensions[i] + ", but got " + std::to_string(request.grid[i]) + " and " + std::to_string(request.cluster[i]), InvalidValue);
+      return makeError(std::string("expected a grid size that is a multiple of the cluster size in ") + dimensions[i] +
+                           ", but got " + std::to_string(request.grid[i]) + " and " +
+                           std::to_string(request.cluster[i]),
+                       InvalidValue);
     threads *= request.block[i];
     ctas *= request.cluster[i];
     launch.clusterGrid[i] = request.grid[i] / request.cluster[i];
   }
   if (threads > kernel.info.maxThreads)
-    return makeError("expected at most " + std::to_string(kernel.info.maxThreads) + " threads in a block of `" + kernel.name + "`, but got " + std::to_string(threads), LaunchOutOfResources);
+    return makeError("expected at most " + std::to_string(kernel.info.maxThreads) + " threads in a block of `" +
+                         kernel.name + "`, but got " + std::to_string(threads),
+                     LaunchOutOfResources);
   const uint32_t *required = kernel.info.requiredThreads;
   if (required[0] && !std::equal(required, required + 3, request.block))
-    return makeError("expected the block " + triple(required) + " that `" + kernel.name + "` requires (.reqntid), but got " + triple(request.block), InvalidValue);
+    return makeError("expected the block " + triple(required) + " that `" + kernel.name +
+                         "` requires (.reqntid), but got " + triple(request.block),
+                     InvalidValue);
   if (kernel.info.requiredCluster[0] && !std::equal(request.cluster, request.cluster + 3, kernel.info.requiredCluster))
-    return makeError("expected the cluster " + triple(kernel.info.requiredCluster) + " that `" + kernel.name + "` requires, but got " + triple(request.cluster), InvalidValue);
+    return makeError("expected the cluster " + triple(kernel.info.requiredCluster) + " that `" + kernel.name +
+                         "` requires, but got " + triple(request.cluster),
+                     InvalidValue);
   if (ctas > 16)
     return makeError("expected at most 16 blocks in a cluster, but got " + std::to_string(ctas), InvalidValue);
   uint64_t align = kernel.dynamicSharedAlign;
   uint64_t end = (kernel.staticSharedEnd + align - 1) / align * align + request.dynamicSharedBytes;
-  if (request.dynamicSharedBytes > maxSharedBytes || kernel.info.staticSharedBytes + request.dynamicSharedBytes > maxSharedBytes)
-    return makeError("expected at most " + std::to_string(maxSharedBytes) + " bytes of shared memory, but got " + std::to_string(kernel.info.staticSharedBytes + request.dynamicSharedBytes), InvalidValue);
+  if (request.dynamicSharedBytes > maxSharedBytes ||
+      kernel.info.staticSharedBytes + request.dynamicSharedBytes > maxSharedBytes)
+    return makeError("expected at most " + std::to_string(maxSharedBytes) + " bytes of shared memory, but got " +
+                         std::to_string(kernel.info.staticSharedBytes + request.dynamicSharedBytes),
+                     InvalidValue);
   if (request.parameters.size() != kernel.info.parameterBytes)
-    return makeError("expected " + std::to_string(kernel.info.parameterBytes) + " bytes of parameters for `" + kernel.name + "`, but got " + std::to_string(request.parameters.size()), InvalidValue);
+    return makeError("expected " + std::to_string(kernel.info.parameterBytes) + " bytes of parameters for `" +
+                         kernel.name + "`, but got " + std::to_string(request.parameters.size()),
+                     InvalidValue);
   launch.threadsPerCta = static_cast<uint32_t>(threads);
   launch.warpsPerCta = static_cast<uint32_t>((threads + 31) / 32);
   launch.ctasPerCluster = static_cast<uint32_t>(ctas);
@@ -180,7 +205,8 @@ Status checkRequest(const Kernel &kernel, LaunchRequest &request, Launch &launch
   return Status::success();
 }
 
-void mergeCounters(const Kernel &kernel, LocalCounters &from, Counters &into, std::vector<LocalCounters::Traffic> &traffic) {
+void mergeCounters(const Kernel &kernel, LocalCounters &from, Counters &into,
+                   std::vector<LocalCounters::Traffic> &traffic) {
   const Counters &t = from.total;
   into.warpInstructions += t.warpInstructions;
   into.threadInstructions += t.threadInstructions;
@@ -254,7 +280,8 @@ Expected<LaunchResult> Emulator::launch(const Program &program, const LaunchRequ
 
   auto begin = std::chrono::steady_clock::now();
   uint64_t clusters = uint64_t(launch.clusterGrid[0]) * launch.clusterGrid[1] * launch.clusterGrid[2];
-  unsigned threads = state->options.threads ? state->options.threads : std::max(1u, std::thread::hardware_concurrency());
+  unsigned threads =
+      state->options.threads ? state->options.threads : std::max(1u, std::thread::hardware_concurrency());
   threads = static_cast<unsigned>(std::min<uint64_t>(threads, clusters));
   std::vector<std::unique_ptr<ClusterRunner>> runners;
   for (unsigned i = 0; i < threads; ++i)

@@ -63,13 +63,18 @@ std::string EmulatorDriver::describe() const {
   add(options.checkMemory, "memory");
   add(options.checkRegisters, "registers");
   add(options.checkProtocol, "protocol");
-  return "PTX emulator (sm_90a, checks: " + (checks.empty() ? "none" : checks) + (options.seed ? ", seed " + std::to_string(options.seed) : "") + ")";
+  return "PTX emulator (sm_90a, checks: " + (checks.empty() ? "none" : checks) +
+         (options.seed ? ", seed " + std::to_string(options.seed) : "") + ")";
 }
 
 Expected<DeviceAddress> EmulatorDriver::allocate(size_t bytes) { return device->allocate(bytes); }
 Status EmulatorDriver::release(DeviceAddress address) { return device->release(address); }
-Status EmulatorDriver::copyToDevice(DeviceAddress to, const void *from, size_t bytes) { return device->copyToDevice(to, from, bytes); }
-Status EmulatorDriver::copyToHost(void *to, DeviceAddress from, size_t bytes) { return device->copyToHost(to, from, bytes); }
+Status EmulatorDriver::copyToDevice(DeviceAddress to, const void *from, size_t bytes) {
+  return device->copyToDevice(to, from, bytes);
+}
+Status EmulatorDriver::copyToHost(void *to, DeviceAddress from, size_t bytes) {
+  return device->copyToHost(to, from, bytes);
+}
 
 Expected<std::unique_ptr<Module>> EmulatorDriver::loadModule(const ModuleImage &image) {
   if (image.kind != ModuleImage::Kind::Ptx)
@@ -101,7 +106,9 @@ Expected<double> EmulatorDriver::launch(Module &module, const LaunchDescriptor &
   if (!info)
     return makeError("expected an entry of the module, but got `" + descriptor.entry + "`", NotFound);
   if (info->parameters.size() != prepared->arguments.size())
-    return makeError("expected " + std::to_string(info->parameters.size()) + " arguments for `" + descriptor.entry + "`, but got " + std::to_string(prepared->arguments.size()) + " in the descriptor", InvalidValue);
+    return makeError("expected " + std::to_string(info->parameters.size()) + " arguments for `" + descriptor.entry +
+                         "`, but got " + std::to_string(prepared->arguments.size()) + " in the descriptor",
+                     InvalidValue);
 
   Scratch scratch(*device);
   LaunchRequest request;
@@ -131,7 +138,9 @@ Expected<double> EmulatorDriver::launch(Module &module, const LaunchDescriptor &
     }
     const ParameterInfo &parameter = info->parameters[i];
     if (parameter.size != argument.bytes.size())
-      return makeError(argument.where + ": expected " + std::to_string(parameter.size) + " bytes, as the kernel declares, but got " + std::to_string(argument.bytes.size()), InvalidValue);
+      return makeError(argument.where + ": expected " + std::to_string(parameter.size) +
+                           " bytes, as the kernel declares, but got " + std::to_string(argument.bytes.size()),
+                       InvalidValue);
     std::memcpy(request.parameters.data() + parameter.offset, argument.bytes.data(), parameter.size);
   }
   auto result = device->launch(*loaded->program, request);

@@ -112,8 +112,8 @@ inline u32 permuteBytes(u32 a, u32 b, u32 selector) {
   return result;
 }
 
-// f16 and bf16: sums and products of two values are exact in f64 up to its own rounding; rounding f64 to odd first makes
-// the final rounding the only one.
+// f16 and bf16: sums and products of two values are exact in f64 up to its own rounding; rounding f64 to odd first
+// makes the final rounding the only one.
 inline f64 addToOdd(f64 a, f64 b) {
   f64 sum = a + b, other = sum - a;
   f64 error = (a - (sum - other)) + (b - other);

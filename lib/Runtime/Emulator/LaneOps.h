@@ -24,7 +24,9 @@ enum class LaneOp : uint16_t {
 #undef DOTPRODUCT
 #undef COMPARE
 #undef COMPARE_FLOAT
-  Select16, Select32, Select64,
+  Select16,
+  Select32,
+  Select64,
   Count
 };
 

@@ -41,10 +41,15 @@ void lowerVote(OpContext &context) {
   Instr &out = context.out;
   if (!op.has("sync"))
     return;
-  out.d = ballot ? context.lowering.destination(context, 0, 4) : context.lowering.destinationPredicate(context, context.ptx.operands[0]);
+  out.d = ballot ? context.lowering.destination(context, 0, 4)
+                 : context.lowering.destinationPredicate(context, context.ptx.operands[0]);
   out.a = context.lowering.sourcePredicate(context, 1, negated);
   out.b = context.lowering.source(context, 2, 4);
-  out.mode = static_cast<uint16_t>((op.has("all") ? 0 : op.has("any") ? 1 : op.has("uni") ? 2 : 3) | (negated ? 16 : 0));
+  out.mode = static_cast<uint16_t>((op.has("all")   ? 0
+                                    : op.has("any") ? 1
+                                    : op.has("uni") ? 2
+                                                    : 3) |
+                                   (negated ? 16 : 0));
   out.handler = handleVote;
 }
 

@@ -1,9 +1,9 @@
 // Loads, stores, atomics, address conversions, cp.async, ldmatrix, stmatrix.
+#include "AtomicOps.h"
 #include "Handlers.h"
 #include "LaneOps.h"
 #include "Lowering.h"
 #include "MemoryAccess.h"
-#include "AtomicOps.h"
 
 namespace fa::runtime::emulator {
 namespace {
@@ -33,7 +33,8 @@ uint16_t accessMode(const Opcode &op, const AddressRef &address) {
     mode |= access::wideAddress;
   if (op.type().starts_with("s"))
     mode |= access::signExtend;
-  if (op.has("volatile") || op.has("relaxed") || op.has("acquire") || op.has("release") || op.has("acq_rel") || op.has("mmio"))
+  if (op.has("volatile") || op.has("relaxed") || op.has("acquire") || op.has("release") || op.has("acq_rel") ||
+      op.has("mmio"))
     mode |= access::strong;
   if (op.has("acquire") || op.has("release") || op.has("acq_rel") || op.has("volatile"))
     mode |= access::synchronises;
@@ -47,7 +48,8 @@ bool valueSlots(OpContext &context, const Operand &operand, unsigned bytes, bool
   bool isVector = operand.kind == Operand::Kind::Vector;
   size_t count = isVector ? operand.elements.size() : 1;
   if (count != expected || (isVector && expected == 1)) {
-    lowering.fail(context.ptx, "expected " + std::to_string(expected) + " registers for " + std::string(context.op.text) + ", but got " + std::to_string(count));
+    lowering.fail(context.ptx, "expected " + std::to_string(expected) + " registers for " +
+                                   std::string(context.op.text) + ", but got " + std::to_string(count));
     return false;
   }
   std::vector<uint32_t> slots;
@@ -57,17 +59,20 @@ bool valueSlots(OpContext &context, const Operand &operand, unsigned bytes, bool
     const Operand &element = isVector ? operand.elements[i] : operand;
     unsigned mine = lowering.registerBytes(element);
     if (element.kind == Operand::Kind::Register && mine < bytes) {
-      lowering.fail(context.ptx, "expected a register of at least " + std::to_string(8 * bytes) + " bits for " + std::string(context.op.text) + ", but got a narrower one or a predicate");
+      lowering.fail(context.ptx, "expected a register of at least " + std::to_string(8 * bytes) + " bits for " +
+                                     std::string(context.op.text) + ", but got a narrower one or a predicate");
       return false;
     }
     if (mine == 0)
       mine = bytes == 8 ? 8 : 4;
     if (mine > 8 || (width && (width == 8) != (mine == 8))) {
-      lowering.fail(context.ptx, "expected registers of one width for " + std::string(context.op.text) + ", but got several");
+      lowering.fail(context.ptx,
+                    "expected registers of one width for " + std::string(context.op.text) + ", but got several");
       return false;
     }
     width = std::max(width, mine);
-    slots.push_back(isStore ? lowering.source(context, element, mine == 8 ? 8 : bytes, isFloat, true) : lowering.destination(context, element, bytes, true));
+    slots.push_back(isStore ? lowering.source(context, element, mine == 8 ? 8 : bytes, isFloat, true)
+                            : lowering.destination(context, element, bytes, true));
   }
   context.out.extra = width;
   lowering.setList(context.out, slots);
@@ -106,11 +111,13 @@ void lowerAtomic(OpContext &context) {
   out.imm = address.offset;
   out.size = static_cast<uint16_t>(bytes);
   out.mode = static_cast<uint16_t>(accessMode(op, address) | access::strong | access::synchronises);
-  out.target = static_cast<int32_t>(static_cast<unsigned>(type) | static_cast<unsigned>(operation) << 8 | (isReduction ? 1u << 16 : 0));
+  out.target = static_cast<int32_t>(static_cast<unsigned>(type) | static_cast<unsigned>(operation) << 8 |
+                                    (isReduction ? 1u << 16 : 0));
   size_t vector = op.has("v2") ? 2 : op.has("v4") ? 4 : op.has("v8") ? 8 : 1;
   const Operand &value = context.ptx.operands[at + 1];
   if ((value.kind == Operand::Kind::Vector ? value.elements.size() : 1) != vector || (vector > 1 && !isReduction))
-    return context.lowering.fail(context.ptx, "expected a supported vector form of " + std::string(op.text) + ", but got another");
+    return context.lowering.fail(context.ptx,
+                                 "expected a supported vector form of " + std::string(op.text) + ", but got another");
   std::vector<uint32_t> slots;
   if (vector > 1)
     for (const Operand &element : value.elements)
@@ -131,10 +138,11 @@ void lowerToAddress(OpContext &context) {
   unsigned bytes = op.type() == "u32" ? 4 : 8;
   context.out.d = context.lowering.destination(context, 0, bytes);
   context.out.a = context.lowering.source(context, 1, bytes);
-  context.out.imm = static_cast<int64_t>(op.has("shared") || op.has("shared::cta") || op.has("shared::cluster") ? window::shared
-                                         : op.has("local")                         ? window::local
-                                         : op.has("param") || op.has("param::entry") ? window::param
-                                                                                     : 0);
+  context.out.imm =
+      static_cast<int64_t>(op.has("shared") || op.has("shared::cta") || op.has("shared::cluster") ? window::shared
+                           : op.has("local")                                                      ? window::local
+                           : op.has("param") || op.has("param::entry")                            ? window::param
+                                                                                                  : 0);
   if (bytes == 8)
     context.out.handler = to ? handleFromGeneric : handleToGeneric;
 }
@@ -143,10 +151,11 @@ void lowerIsSpace(OpContext &context) {
   const Opcode &op = context.op;
   context.out.d = context.lowering.destinationPredicate(context, context.ptx.operands[0]);
   context.out.a = context.lowering.source(context, 1, 8);
-  context.out.imm = static_cast<int64_t>(op.has("shared") || op.has("shared::cta") || op.has("shared::cluster") ? window::shared
-                                         : op.has("local")                         ? window::local
-                                         : op.has("param") || op.has("param::entry") ? window::param
-                                                                                     : 0);
+  context.out.imm =
+      static_cast<int64_t>(op.has("shared") || op.has("shared::cta") || op.has("shared::cluster") ? window::shared
+                           : op.has("local")                                                      ? window::local
+                           : op.has("param") || op.has("param::entry")                            ? window::param
+                                                                                                  : 0);
   context.out.handler = handleIsSpace;
 }
 
@@ -180,7 +189,8 @@ void lowerMatrixMove(OpContext &context) {
   AddressRef address = context.lowering.address(context, isLoad ? 1 : 0, "shared");
   std::vector<uint32_t> slots;
   auto add = [&](const Operand &element) {
-    slots.push_back(isLoad ? context.lowering.destination(context, element, 4) : context.lowering.source(context, element, 4));
+    slots.push_back(isLoad ? context.lowering.destination(context, element, 4)
+                           : context.lowering.source(context, element, 4));
   };
   if (registers.kind == Operand::Kind::Vector)
     for (const Operand &element : registers.elements)
@@ -188,7 +198,8 @@ void lowerMatrixMove(OpContext &context) {
   else
     add(registers);
   if (slots.size() != count)
-    return context.lowering.fail(context.ptx, "expected " + std::to_string(count) + " registers for " + std::string(op.text) + ", but got " + std::to_string(slots.size()));
+    return context.lowering.fail(context.ptx, "expected " + std::to_string(count) + " registers for " +
+                                                  std::string(op.text) + ", but got " + std::to_string(slots.size()));
   context.lowering.setList(out, slots);
   out.a = address.slot;
   out.imm = address.offset;
@@ -205,13 +216,15 @@ void lowerCpAsync(OpContext &context) {
   if (!context.lowering.immediate(context, 2, bytes))
     return;
   if (bytes != 4 && bytes != 8 && bytes != 16)
-    return context.lowering.fail(context.ptx, "expected a cp.async of 4, 8 or 16 bytes, but got " + std::to_string(bytes));
+    return context.lowering.fail(context.ptx,
+                                 "expected a cp.async of 4, 8 or 16 bytes, but got " + std::to_string(bytes));
   out.a = to.slot;
   out.b = from.slot;
   out.imm = to.offset;
   out.target = static_cast<int32_t>(from.offset);
   if (out.target != from.offset)
-    return context.lowering.fail(context.ptx, "expected a source offset within 31 bits, but got " + std::to_string(from.offset));
+    return context.lowering.fail(context.ptx,
+                                 "expected a source offset within 31 bits, but got " + std::to_string(from.offset));
   out.size = static_cast<uint16_t>(bytes);
   out.mode = static_cast<uint16_t>((to.wide ? 1 : 0) | (from.wide ? 2 : 0));
   bool hint = context.op.has("L2::cache_hint");
@@ -266,12 +279,14 @@ void lowerPolicy(OpContext &context) { // cache policies have no effect; the val
 }
 
 constexpr std::string_view loadWords =
-    "global shared shared::cta shared::cluster local param param::entry const nc ca cg cs lu cv wb wt volatile relaxed acquire release "
+    "global shared shared::cta shared::cluster local param param::entry const nc ca cg cs lu cv wb wt volatile relaxed "
+    "acquire release "
     "weak mmio cta cluster gpu sys L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "
     "L2::cache_hint L2::64B L2::128B L2::256B L2::evict_first L2::evict_last L2::evict_normal v2 v4 v8 unified "
     "b8 u8 s8 @bits @int f16 f32 f64";
 constexpr std::string_view atomicWords =
-    "relaxed acquire release acq_rel cta cluster gpu sys global shared shared::cta shared::cluster add min max inc dec and or xor exch cas "
+    "relaxed acquire release acq_rel cta cluster gpu sys global shared shared::cta shared::cluster add min max inc dec "
+    "and or xor exch cas "
     "noftz L2::cache_hint v2 v4 v8 u32 s32 u64 s64 b32 b64 b16 f16 bf16 f16x2 bf16x2 f32 f64";
 
 constexpr OpPattern patterns[] = {
@@ -280,7 +295,8 @@ constexpr OpPattern patterns[] = {
     {"st", loadWords, "mv?a", lowerLoadStore},
     {"atom", atomicWords, "dmv?aa", lowerAtomic},
     {"red", atomicWords, "mv?a", lowerAtomic},
-    {"cvta", "to global shared shared::cta shared::cluster local param param::entry const u32 u64", "da", lowerToAddress},
+    {"cvta", "to global shared shared::cta shared::cluster local param param::entry const u32 u64", "da",
+     lowerToAddress},
     {"isspacep", "global shared shared::cta shared::cluster local param param::entry const", "pa", lowerIsSpace},
     {"mapa", "shared::cluster u32 u64", "daa", lowerMapA},
     {"getctarank", "shared::cluster u32 u64", "da", lowerGetCtaRank},
@@ -295,7 +311,9 @@ constexpr OpPattern patterns[] = {
     {"prefetchu", "L1", "m", lowerHint},
     {"applypriority", "global L2::evict_normal", "mi", lowerHint},
     {"discard", "global L2", "mi", lowerHint},
-    {"createpolicy", "fractional range cvt L2 global L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged b64", "d*?***", lowerPolicy},
+    {"createpolicy",
+     "fractional range cvt L2 global L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged b64", "d*?***",
+     lowerPolicy},
 };
 
 } // namespace

@@ -55,15 +55,19 @@ void lowerClusterWait(OpContext &context) {
 }
 void lowerFence(OpContext &context) { context.out.handler = handleFence; }
 void lowerMbarrierInitFence(OpContext &context) { context.out.handler = handleMbarrierInitFence; }
-void lowerProxyFence(OpContext &context) { context.out.handler = context.op.text.starts_with("fence.proxy.async") ? handleProxyFence : handleFence; }
+void lowerProxyFence(OpContext &context) {
+  context.out.handler = context.op.text.starts_with("fence.proxy.async") ? handleProxyFence : handleFence;
+}
 
 uint16_t mbarrierMode(OpContext &context, size_t index) {
   const Opcode &op = context.op;
   AddressRef address = context.lowering.address(context, index, "mbarrier");
   context.out.a = address.slot;
   context.out.imm = address.offset;
-  return static_cast<uint16_t>((address.wide ? mbarrier::wideAddress : 0) | (op.has("parity") ? mbarrier::parity : 0) | (op.has("relaxed") ? mbarrier::relaxed : 0) |
-                               (op.has("expect_tx") ? mbarrier::expect : 0) | (op.text.starts_with("mbarrier.arrive_drop") ? mbarrier::drop : 0) |
+  return static_cast<uint16_t>((address.wide ? mbarrier::wideAddress : 0) | (op.has("parity") ? mbarrier::parity : 0) |
+                               (op.has("relaxed") ? mbarrier::relaxed : 0) |
+                               (op.has("expect_tx") ? mbarrier::expect : 0) |
+                               (op.text.starts_with("mbarrier.arrive_drop") ? mbarrier::drop : 0) |
                                (op.text.starts_with("mbarrier.try_wait") ? mbarrier::mayFail : 0));
 }
 
@@ -86,20 +90,23 @@ void lowerMbarrierArrive(OpContext &context) {
   // The state may be left out in the shared::cluster form: `arrive [a]`.
   size_t at = context.ptx.operands[0].kind == ptx::Operand::Kind::Address ? 0 : 1;
   if (at >= context.ptx.operands.size() || context.ptx.operands[at].kind != ptx::Operand::Kind::Address)
-    return context.lowering.fail(context.ptx, "expected an mbarrier address for " + std::string(context.op.text) + ", but got none");
+    return context.lowering.fail(context.ptx,
+                                 "expected an mbarrier address for " + std::string(context.op.text) + ", but got none");
   Instr &out = context.out;
   out.mode = mbarrierMode(context, at);
   if (at == 1 && context.ptx.operands[0].kind == ptx::Operand::Kind::Register) {
     out.d = context.lowering.destination(context, 0, 8);
     out.mode |= mbarrier::hasState;
   } else if (at == 1 && context.ptx.operands[0].kind != ptx::Operand::Kind::Sink) {
-    return context.lowering.fail(context.ptx, "expected a register or `_` as state of " + std::string(context.op.text) + ", but got something else");
+    return context.lowering.fail(context.ptx, "expected a register or `_` as state of " + std::string(context.op.text) +
+                                                  ", but got something else");
   }
   if (context.ptx.operands.size() > at + 1) {
     out.b = context.lowering.source(context, at + 1, 4);
     out.mode |= mbarrier::hasCount;
   } else if (out.mode & mbarrier::expect) {
-    return context.lowering.fail(context.ptx, "expected a transaction count for " + std::string(context.op.text) + ", but got none");
+    return context.lowering.fail(context.ptx,
+                                 "expected a transaction count for " + std::string(context.op.text) + ", but got none");
   }
   out.handler = handleMbarrierArrive;
 }
@@ -121,7 +128,8 @@ void lowerSetMaxRegisters(OpContext &context) {
   if (!context.lowering.immediate(context, 0, count))
     return;
   if (count < 24 || count > 256 || count % 8)
-    return context.lowering.fail(context.ptx, "expected 24 to 256 registers in steps of 8, but got " + std::to_string(count));
+    return context.lowering.fail(context.ptx,
+                                 "expected 24 to 256 registers in steps of 8, but got " + std::to_string(count));
   context.out.imm = count;
   context.out.mode = context.op.has("inc");
   context.out.flags |= flag::Aligned;
@@ -146,7 +154,10 @@ constexpr OpPattern patterns[] = {
     {"barrier.cluster.wait", "acquire aligned", "", lowerClusterWait},
     {"membar", "cta gl sys gpu", "", lowerFence},
     {"fence", "sc acq_rel acquire release cta cluster gpu sys", "", lowerFence},
-    {"fence.proxy", "async async.global async.shared alias tensormap::generic global shared shared::cta shared::cluster acquire release cta cluster gpu sys", "?ma", lowerProxyFence},
+    {"fence.proxy",
+     "async async.global async.shared alias tensormap::generic global shared shared::cta shared::cluster acquire "
+     "release cta cluster gpu sys",
+     "?ma", lowerProxyFence},
     {"fence.mbarrier_init", "release cluster", "", lowerMbarrierInitFence},
     {"mbarrier.init", mbarrierWords, "ma", lowerMbarrierInit},
     {"mbarrier.inval", mbarrierWords, "m", lowerMbarrierInvalidate},

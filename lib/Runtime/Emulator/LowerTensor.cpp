@@ -9,7 +9,11 @@ namespace {
 using ptx::Operand;
 
 bool mmaType(std::string_view name, MmaType &type) {
-  static const std::pair<std::string_view, MmaType> table[] = {{"f16", MmaType::F16}, {"bf16", MmaType::BF16}, {"tf32", MmaType::TF32}, {"e4m3", MmaType::E4M3}, {"e5m2", MmaType::E5M2}};
+  static const std::pair<std::string_view, MmaType> table[] = {{"f16", MmaType::F16},
+                                                               {"bf16", MmaType::BF16},
+                                                               {"tf32", MmaType::TF32},
+                                                               {"e4m3", MmaType::E4M3},
+                                                               {"e5m2", MmaType::E5M2}};
   for (const auto &[spelling, value] : table)
     if (spelling == name) {
       type = value;
@@ -36,12 +40,14 @@ std::vector<uint32_t> registerList(OpContext &context, const Operand &operand, s
   std::vector<uint32_t> slots;
   size_t count = operand.kind == Operand::Kind::Vector ? operand.elements.size() : 1;
   if (count != expected) {
-    context.lowering.fail(context.ptx, "expected " + std::to_string(expected) + " registers in a fragment of " + std::string(context.op.text) + ", but got " + std::to_string(count));
+    context.lowering.fail(context.ptx, "expected " + std::to_string(expected) + " registers in a fragment of " +
+                                           std::string(context.op.text) + ", but got " + std::to_string(count));
     return slots;
   }
   for (size_t i = 0; i < count; ++i) {
     const Operand &element = operand.kind == Operand::Kind::Vector ? operand.elements[i] : operand;
-    slots.push_back(isDestination ? context.lowering.destination(context, element, 4) : context.lowering.source(context, element, 4, true));
+    slots.push_back(isDestination ? context.lowering.destination(context, element, 4)
+                                  : context.lowering.source(context, element, 4, true));
   }
   return slots;
 }
@@ -51,7 +57,8 @@ bool signImmediate(OpContext &context, size_t index, bool &negative) {
   if (!context.lowering.immediate(context, index, value))
     return false;
   if (value != 1 && value != -1) {
-    context.lowering.fail(context.ptx, "expected 1 or -1 as scale of " + std::string(context.op.text) + ", but got " + std::to_string(value));
+    context.lowering.fail(context.ptx, "expected 1 or -1 as scale of " + std::string(context.op.text) + ", but got " +
+                                           std::to_string(value));
     return false;
   }
   negative = value == -1;
@@ -63,7 +70,8 @@ bool majorImmediate(OpContext &context, size_t index, Major &major) {
   if (!context.lowering.immediate(context, index, value))
     return false;
   if (value != 0 && value != 1) {
-    context.lowering.fail(context.ptx, "expected 0 or 1 as transposition of " + std::string(context.op.text) + ", but got " + std::to_string(value));
+    context.lowering.fail(context.ptx, "expected 0 or 1 as transposition of " + std::string(context.op.text) +
+                                           ", but got " + std::to_string(value));
     return false;
   }
   major = value ? Major::MN : Major::K;
@@ -73,10 +81,12 @@ bool majorImmediate(OpContext &context, size_t index, Major &major) {
 bool wgmmaShape(OpContext &context, WgmmaShape &shape) {
   const Opcode &op = context.op;
   unsigned m = 0, n = 0, k = 0;
-  bool known = op.parts.size() == 8 && op.parts[2] == "sync" && op.parts[3] == "aligned" && parseShape(op.parts[4], m, n, k) &&
-               mmaType(op.parts[6], shape.aType) && mmaType(op.parts[7], shape.bType) && (op.parts[5] == "f32" || op.parts[5] == "f16");
+  bool known = op.parts.size() == 8 && op.parts[2] == "sync" && op.parts[3] == "aligned" &&
+               parseShape(op.parts[4], m, n, k) && mmaType(op.parts[6], shape.aType) &&
+               mmaType(op.parts[7], shape.bType) && (op.parts[5] == "f32" || op.parts[5] == "f16");
   if (!known || m != 64 || k * sizeOf(shape.aType) != 32) {
-    context.lowering.fail(context.ptx, "expected wgmma.mma_async.sync.aligned.m64nNkK.{f32,f16}.type.type, but got " + std::string(op.text));
+    context.lowering.fail(context.ptx, "expected wgmma.mma_async.sync.aligned.m64nNkK.{f32,f16}.type.type, but got " +
+                                           std::string(op.text));
     return false;
   }
   shape.n = n;
@@ -98,7 +108,9 @@ void lowerWgmma(OpContext &context) {
   bool transposes = sizeOf(info.shape.aType) == 2;
   size_t expected = 6 + (transposes ? (info.aInRegisters ? 1 : 2) : 0);
   if (operands.size() != expected)
-    return lowering.fail(context.ptx, "expected " + std::to_string(expected) + " operands for " + std::string(context.op.text) + ", but got " + std::to_string(operands.size()));
+    return lowering.fail(context.ptx, "expected " + std::to_string(expected) + " operands for " +
+                                          std::string(context.op.text) + ", but got " +
+                                          std::to_string(operands.size()));
   info.d = registerList(context, operands[0], accumulatorRegisters(info.shape), true);
   if (info.aInRegisters)
     info.a = registerList(context, operands[1], 4, false);
@@ -152,11 +164,14 @@ void lowerMma(OpContext &context) {
   MmaInfo info;
   unsigned m = 0, n = 0, k = 0;
   // mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
-  bool known = op.parts.size() == 10 && op.parts[1] == "sync" && op.parts[2] == "aligned" && parseShape(op.parts[3], m, n, k) && op.parts[4] == "row" &&
-               op.parts[5] == "col" && mmaType(op.parts[7], info.shape.aType) && mmaType(op.parts[8], info.shape.bType) && op.parts[6] == op.parts[9] &&
-               (op.parts[6] == "f32" || op.parts[6] == "f16") && m == 16 && n == 8;
+  bool known = op.parts.size() == 10 && op.parts[1] == "sync" && op.parts[2] == "aligned" &&
+               parseShape(op.parts[3], m, n, k) && op.parts[4] == "row" && op.parts[5] == "col" &&
+               mmaType(op.parts[7], info.shape.aType) && mmaType(op.parts[8], info.shape.bType) &&
+               op.parts[6] == op.parts[9] && (op.parts[6] == "f32" || op.parts[6] == "f16") && m == 16 && n == 8;
   if (!known)
-    return context.lowering.fail(context.ptx, "expected mma.sync.aligned.m16n8kK.row.col with f32 or f16 accumulators, but got " + std::string(op.text));
+    return context.lowering.fail(context.ptx,
+                                 "expected mma.sync.aligned.m16n8kK.row.col with f32 or f16 accumulators, but got " +
+                                     std::string(op.text));
   info.shape.k = k;
   info.shape.accumulator = op.parts[6] == "f32" ? Accumulator::F32 : Accumulator::F16;
   if (Status status = verify(info.shape); !status)
@@ -173,8 +188,9 @@ void lowerMma(OpContext &context) {
 }
 
 bool reductionOf(const Opcode &op, Reduction &reduction) {
-  static const std::pair<std::string_view, Reduction> table[] = {{"add", Reduction::Add}, {"min", Reduction::Min}, {"max", Reduction::Max}, {"inc", Reduction::Inc},
-                                                                 {"dec", Reduction::Dec}, {"and", Reduction::And}, {"or", Reduction::Or}, {"xor", Reduction::Xor}};
+  static const std::pair<std::string_view, Reduction> table[] = {
+      {"add", Reduction::Add}, {"min", Reduction::Min}, {"max", Reduction::Max}, {"inc", Reduction::Inc},
+      {"dec", Reduction::Dec}, {"and", Reduction::And}, {"or", Reduction::Or},   {"xor", Reduction::Xor}};
   for (const auto &[name, value] : table)
     if (op.has(name)) {
       reduction = value;
@@ -210,9 +226,12 @@ void lowerBulkTensor(OpContext &context) {
       info.rank = rank;
   bool store = isToGlobal(op), reduce = op.parts[1] == "reduce";
   size_t mapIndex = store ? 0 : 1, sharedIndex = store ? 1 : 0;
-  if (!info.rank || operands.size() < (store ? 2u : 3u) || operands[mapIndex].kind != Operand::Kind::Address || operands[mapIndex].elements.size() != 2 ||
-      operands[sharedIndex].kind != Operand::Kind::Address || operands[sharedIndex].elements.size() != 1 || (!store && operands[2].kind != Operand::Kind::Address))
-    return lowering.fail(context.ptx, "expected [dst], [map, {coordinates}], [mbar] or [map, {coordinates}], [src] for " + std::string(op.text) + ", but got other operands");
+  if (!info.rank || operands.size() < (store ? 2u : 3u) || operands[mapIndex].kind != Operand::Kind::Address ||
+      operands[mapIndex].elements.size() != 2 || operands[sharedIndex].kind != Operand::Kind::Address ||
+      operands[sharedIndex].elements.size() != 1 || (!store && operands[2].kind != Operand::Kind::Address))
+    return lowering.fail(context.ptx,
+                         "expected [dst], [map, {coordinates}], [mbar] or [map, {coordinates}], [src] for " +
+                             std::string(op.text) + ", but got other operands");
   if (reduce && !reductionOf(op, info.reduction))
     return;
   info.kind = !store ? BulkInfo::Kind::TensorLoad : reduce ? BulkInfo::Kind::TensorReduce : BulkInfo::Kind::TensorStore;
@@ -222,7 +241,9 @@ void lowerBulkTensor(OpContext &context) {
   info.shared = lowering.address(context, operands[sharedIndex], "shared");
   const Operand &coordinates = operands[mapIndex].elements[1];
   if (coordinates.elements.size() != info.rank)
-    return lowering.fail(context.ptx, "expected " + std::to_string(info.rank) + " coordinates for " + std::string(op.text) + ", but got " + std::to_string(coordinates.elements.size()));
+    return lowering.fail(context.ptx, "expected " + std::to_string(info.rank) + " coordinates for " +
+                                          std::string(op.text) + ", but got " +
+                                          std::to_string(coordinates.elements.size()));
   for (const Operand &element : coordinates.elements)
     info.coordinates.push_back(lowering.source(context, element, 4));
   size_t next = store ? 2 : 3;
@@ -235,14 +256,18 @@ void lowerBulkTensor(OpContext &context) {
     info.multicastMask = lowering.source(context, next++, 2);
   }
   if (operands.size() != next + (op.has("L2::cache_hint") ? 1 : 0))
-    return lowering.fail(context.ptx, "expected " + std::to_string(next + (op.has("L2::cache_hint") ? 1 : 0)) + " operands for " + std::string(op.text) + ", but got " + std::to_string(operands.size()));
+    return lowering.fail(context.ptx, "expected " + std::to_string(next + (op.has("L2::cache_hint") ? 1 : 0)) +
+                                          " operands for " + std::string(op.text) + ", but got " +
+                                          std::to_string(operands.size()));
   finishBulk(context, std::move(info));
 }
 
 bool bulkType(std::string_view name, TensorMapType &type) {
   static const std::pair<std::string_view, TensorMapType> table[] = {
-      {"u32", TensorMapType::U32}, {"s32", TensorMapType::S32}, {"u64", TensorMapType::U64}, {"s64", TensorMapType::S64}, {"f16", TensorMapType::F16},
-      {"bf16", TensorMapType::BF16}, {"f32", TensorMapType::F32}, {"f64", TensorMapType::F64}, {"b32", TensorMapType::U32}, {"b64", TensorMapType::U64}};
+      {"u32", TensorMapType::U32}, {"s32", TensorMapType::S32}, {"u64", TensorMapType::U64},
+      {"s64", TensorMapType::S64}, {"f16", TensorMapType::F16}, {"bf16", TensorMapType::BF16},
+      {"f32", TensorMapType::F32}, {"f64", TensorMapType::F64}, {"b32", TensorMapType::U32},
+      {"b64", TensorMapType::U64}};
   for (const auto &[spelling, value] : table)
     if (spelling == name) {
       type = value;
@@ -260,14 +285,18 @@ void lowerBulk(OpContext &context) {
   BulkInfo info;
   if (reduce && (remote || !store || !reductionOf(op, info.reduction) || !bulkType(op.type(), info.type)))
     return;
-  info.kind = remote ? BulkInfo::Kind::SharedToCluster : reduce ? BulkInfo::Kind::Reduce : store ? BulkInfo::Kind::Store : BulkInfo::Kind::Load;
+  info.kind = remote   ? BulkInfo::Kind::SharedToCluster
+              : reduce ? BulkInfo::Kind::Reduce
+              : store  ? BulkInfo::Kind::Store
+                       : BulkInfo::Kind::Load;
   if (!store && !completes)
     return;
   size_t next = store ? 3 : 4;
-  bool shape = operands.size() >= next && operands[0].kind == Operand::Kind::Address && operands[1].kind == Operand::Kind::Address &&
-               (store || operands[3].kind == Operand::Kind::Address);
+  bool shape = operands.size() >= next && operands[0].kind == Operand::Kind::Address &&
+               operands[1].kind == Operand::Kind::Address && (store || operands[3].kind == Operand::Kind::Address);
   if (!shape)
-    return lowering.fail(context.ptx, "expected [dst], [src], size" + std::string(store ? "" : ", [mbar]") + " for " + std::string(op.text) + ", but got other operands");
+    return lowering.fail(context.ptx, "expected [dst], [src], size" + std::string(store ? "" : ", [mbar]") + " for " +
+                                          std::string(op.text) + ", but got other operands");
   info.shared = lowering.address(context, operands[store ? 1 : 0], "shared");
   info.global = lowering.address(context, operands[store ? 0 : 1], "global");
   info.bytes = lowering.source(context, 2, 4);
@@ -288,9 +317,9 @@ void lowerBulkWait(OpContext &context) {
 }
 void lowerPrefetch(OpContext &context) { context.out.handler = handleNothing; }
 
-constexpr std::string_view bulkWords =
-    "1d 2d 3d 4d 5d shared::cluster shared::cta global tile mbarrier::complete_tx::bytes bulk_group multicast::cluster L2::cache_hint "
-    "add min max inc dec and or xor noftz u32 s32 u64 s64 b32 b64 f16 bf16 f32 f64";
+constexpr std::string_view bulkWords = "1d 2d 3d 4d 5d shared::cluster shared::cta global tile "
+                                       "mbarrier::complete_tx::bytes bulk_group multicast::cluster L2::cache_hint "
+                                       "add min max inc dec and or xor noftz u32 s32 u64 s64 b32 b64 f16 bf16 f32 f64";
 
 constexpr OpPattern patterns[] = {
     {"wgmma.mma_async", "*", "R*aqii?ii", lowerWgmma},

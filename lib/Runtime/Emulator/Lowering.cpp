@@ -1,7 +1,8 @@
-// The order of work of a lowering: match, lay out variables, build the flow graph, assign slots, lower each instruction.
+// The order of work of a lowering: match, lay out variables, build the flow graph, assign slots, lower each
+// instruction.
 #include "Lowering.h"
-#include "fa/Runtime/Emulator/Memory.h"
 #include "Handlers.h"
+#include "fa/Runtime/Emulator/Memory.h"
 #include <algorithm>
 #include <unordered_set>
 
@@ -53,7 +54,8 @@ static bool accepts(char role, const Operand &operand, const char *&expected) {
     return (kind == Kind::Register && !operand.negated) || kind == Kind::Vector || kind == Kind::Sink;
   case 'W':
     expected = "a register, `_` or an address";
-    return (kind == Kind::Register && !operand.negated) || kind == Kind::Sink || (kind == Kind::Address && operand.elements.size() == 1);
+    return (kind == Kind::Register && !operand.negated) || kind == Kind::Sink ||
+           (kind == Kind::Address && operand.elements.size() == 1);
   case 'a':
     expected = "a value";
     return (kind == Kind::Register || kind == Kind::Immediate || kind == Kind::Name || kind == Kind::Special) &&
@@ -96,7 +98,8 @@ bool Lowering::checkOperands(const ptx::Instruction &instruction, const OpPatter
   size_t count = instruction.operands.size();
   if (count < least || count > most) {
     std::string wanted = least == most ? std::to_string(most) : std::to_string(least) + " to " + std::to_string(most);
-    fail(instruction, "expected " + wanted + " operands for " + std::string(op.text) + ", but got " + std::to_string(count));
+    fail(instruction,
+         "expected " + wanted + " operands for " + std::string(op.text) + ", but got " + std::to_string(count));
     return false;
   }
   size_t index = 0;
@@ -115,7 +118,8 @@ bool Lowering::checkOperands(const ptx::Instruction &instruction, const OpPatter
     if (operand.kind == Operand::Kind::Vector && (role == 'V' || role == 'R'))
       for (const Operand &element : operand.elements)
         if (element.kind != Operand::Kind::Register && element.kind != Operand::Kind::Sink) {
-          fail(instruction, "expected registers in the vector of " + std::string(op.text) + ", but got " + kindName(element));
+          fail(instruction,
+               "expected registers in the vector of " + std::string(op.text) + ", but got " + kindName(element));
           return false;
         }
   }
@@ -215,11 +219,13 @@ bool Lowering::layoutShared() {
       continue;
     offset = (offset + variable->align - 1) / variable->align * variable->align;
     if (offset + variable->bytes > (1u << 24)) {
-      failure = "ptx line " + std::to_string(variable->line) + ": expected shared variables within 227 KB, but got more";
+      failure =
+          "ptx line " + std::to_string(variable->line) + ": expected shared variables within 227 KB, but got more";
       return false;
     }
     variables[variable->name] = {offset, false};
-    kernel.sharedVariables.push_back({variable->name, static_cast<uint32_t>(offset), static_cast<uint32_t>(variable->bytes)});
+    kernel.sharedVariables.push_back(
+        {variable->name, static_cast<uint32_t>(offset), static_cast<uint32_t>(variable->bytes)});
     offset += variable->bytes;
   }
   kernel.staticSharedEnd = static_cast<uint32_t>(offset);
@@ -241,13 +247,15 @@ bool Lowering::layoutShared() {
       variables[variable.name] = {local, false};
       local += variable.bytes;
     } else if (variable.space != Variable::Space::Shared) {
-      failure = "ptx line " + std::to_string(variable.line) + ": expected .global and .const variables at module scope, but got `" +
-                variable.name + "` in a function";
+      failure = "ptx line " + std::to_string(variable.line) +
+                ": expected .global and .const variables at module scope, but got `" + variable.name +
+                "` in a function";
       return false;
     }
   }
   if (local > (1u << 20)) {
-    failure = "ptx line " + std::to_string(entry.line) + ": expected at most 1 MiB of local memory a thread, but got " + std::to_string(local);
+    failure = "ptx line " + std::to_string(entry.line) + ": expected at most 1 MiB of local memory a thread, but got " +
+              std::to_string(local);
     return false;
   }
   kernel.localBytes = static_cast<uint32_t>((local + 15) / 16 * 16);
@@ -288,7 +296,8 @@ bool Lowering::buildFlow() {
     } else if (word == "brx") {
       const ptx::BranchTargets *targets = findTargets(instruction.operands[1].name, instruction.scope);
       if (!targets) {
-        fail(instruction, "expected a .branchtargets list, but got `" + std::string(instruction.operands[1].name) + "`");
+        fail(instruction,
+             "expected a .branchtargets list, but got `" + std::string(instruction.operands[1].name) + "`");
         return false;
       }
       for (std::string_view label : targets->labels)

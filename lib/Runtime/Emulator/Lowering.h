@@ -21,7 +21,8 @@ public:
   /// Slot of a source of `bytes` bytes (1, 2, 4, 8): register, immediate, special register or variable address.
   /// `anyWidth`: a register may be wider or narrower (ld, st, cvt).
   uint32_t source(OpContext &context, size_t index, unsigned bytes, bool isFloat = false, bool anyWidth = false);
-  uint32_t source(OpContext &context, const ptx::Operand &operand, unsigned bytes, bool isFloat = false, bool anyWidth = false);
+  uint32_t source(OpContext &context, const ptx::Operand &operand, unsigned bytes, bool isFloat = false,
+                  bool anyWidth = false);
   uint32_t destination(OpContext &context, size_t index, unsigned bytes, bool anyWidth = false);
   uint32_t destination(OpContext &context, const ptx::Operand &operand, unsigned bytes, bool anyWidth = false);
   /// Predicate index; `negated` says whether the operand carries `!`.
@@ -72,7 +73,7 @@ private:
   std::vector<Flow> flow;
   std::vector<Block> blocks;
   std::vector<uint32_t> tensorNumber; ///< virtual register -> tensor register number
-  std::vector<uint32_t> slotOf;  ///< virtual register -> slot number, or predicate index
+  std::vector<uint32_t> slotOf;       ///< virtual register -> slot number, or predicate index
   std::map<std::pair<uint64_t, bool>, uint32_t> constants;
   std::map<Special, uint32_t> specials;
   std::map<std::string, std::pair<uint64_t, bool>, std::less<>> variables; ///< name -> address, is a parameter

@@ -17,23 +17,50 @@ uint32_t Lowering::constant(uint64_t bits, bool wide) {
 }
 
 uint32_t Lowering::special(OpContext &context, std::string_view name, bool &wide) {
-  static const std::pair<std::string_view, Special> table[] = {
-      {"%tid.x", Special::TidX}, {"%tid.y", Special::TidY}, {"%tid.z", Special::TidZ},
-      {"%ntid.x", Special::NTidX}, {"%ntid.y", Special::NTidY}, {"%ntid.z", Special::NTidZ},
-      {"%ctaid.x", Special::CtaIdX}, {"%ctaid.y", Special::CtaIdY}, {"%ctaid.z", Special::CtaIdZ},
-      {"%nctaid.x", Special::NCtaIdX}, {"%nctaid.y", Special::NCtaIdY}, {"%nctaid.z", Special::NCtaIdZ},
-      {"%laneid", Special::LaneId}, {"%warpid", Special::WarpId}, {"%nwarpid", Special::NWarpId},
-      {"%smid", Special::SmId}, {"%nsmid", Special::NSmId}, {"%gridid", Special::GridId},
-      {"%clusterid.x", Special::ClusterIdX}, {"%clusterid.y", Special::ClusterIdY}, {"%clusterid.z", Special::ClusterIdZ},
-      {"%nclusterid.x", Special::NClusterIdX}, {"%nclusterid.y", Special::NClusterIdY}, {"%nclusterid.z", Special::NClusterIdZ},
-      {"%cluster_ctaid.x", Special::ClusterCtaIdX}, {"%cluster_ctaid.y", Special::ClusterCtaIdY}, {"%cluster_ctaid.z", Special::ClusterCtaIdZ},
-      {"%cluster_nctaid.x", Special::ClusterNCtaIdX}, {"%cluster_nctaid.y", Special::ClusterNCtaIdY}, {"%cluster_nctaid.z", Special::ClusterNCtaIdZ},
-      {"%cluster_ctarank", Special::ClusterCtaRank}, {"%cluster_nctarank", Special::ClusterNCtaRank},
-      {"%lanemask_eq", Special::LaneMaskEq}, {"%lanemask_le", Special::LaneMaskLe}, {"%lanemask_lt", Special::LaneMaskLt},
-      {"%lanemask_ge", Special::LaneMaskGe}, {"%lanemask_gt", Special::LaneMaskGt},
-      {"%dynamic_smem_size", Special::DynamicSharedSize}, {"%total_smem_size", Special::TotalSharedSize},
-      {"%clock", Special::Clock}, {"%clock_hi", Special::Clock}, {"%clock64", Special::Clock64},
-      {"%globaltimer", Special::Clock64}, {"%globaltimer_lo", Special::Clock}};
+  static const std::pair<std::string_view, Special> table[] = {{"%tid.x", Special::TidX},
+                                                               {"%tid.y", Special::TidY},
+                                                               {"%tid.z", Special::TidZ},
+                                                               {"%ntid.x", Special::NTidX},
+                                                               {"%ntid.y", Special::NTidY},
+                                                               {"%ntid.z", Special::NTidZ},
+                                                               {"%ctaid.x", Special::CtaIdX},
+                                                               {"%ctaid.y", Special::CtaIdY},
+                                                               {"%ctaid.z", Special::CtaIdZ},
+                                                               {"%nctaid.x", Special::NCtaIdX},
+                                                               {"%nctaid.y", Special::NCtaIdY},
+                                                               {"%nctaid.z", Special::NCtaIdZ},
+                                                               {"%laneid", Special::LaneId},
+                                                               {"%warpid", Special::WarpId},
+                                                               {"%nwarpid", Special::NWarpId},
+                                                               {"%smid", Special::SmId},
+                                                               {"%nsmid", Special::NSmId},
+                                                               {"%gridid", Special::GridId},
+                                                               {"%clusterid.x", Special::ClusterIdX},
+                                                               {"%clusterid.y", Special::ClusterIdY},
+                                                               {"%clusterid.z", Special::ClusterIdZ},
+                                                               {"%nclusterid.x", Special::NClusterIdX},
+                                                               {"%nclusterid.y", Special::NClusterIdY},
+                                                               {"%nclusterid.z", Special::NClusterIdZ},
+                                                               {"%cluster_ctaid.x", Special::ClusterCtaIdX},
+                                                               {"%cluster_ctaid.y", Special::ClusterCtaIdY},
+                                                               {"%cluster_ctaid.z", Special::ClusterCtaIdZ},
+                                                               {"%cluster_nctaid.x", Special::ClusterNCtaIdX},
+                                                               {"%cluster_nctaid.y", Special::ClusterNCtaIdY},
+                                                               {"%cluster_nctaid.z", Special::ClusterNCtaIdZ},
+                                                               {"%cluster_ctarank", Special::ClusterCtaRank},
+                                                               {"%cluster_nctarank", Special::ClusterNCtaRank},
+                                                               {"%lanemask_eq", Special::LaneMaskEq},
+                                                               {"%lanemask_le", Special::LaneMaskLe},
+                                                               {"%lanemask_lt", Special::LaneMaskLt},
+                                                               {"%lanemask_ge", Special::LaneMaskGe},
+                                                               {"%lanemask_gt", Special::LaneMaskGt},
+                                                               {"%dynamic_smem_size", Special::DynamicSharedSize},
+                                                               {"%total_smem_size", Special::TotalSharedSize},
+                                                               {"%clock", Special::Clock},
+                                                               {"%clock_hi", Special::Clock},
+                                                               {"%clock64", Special::Clock64},
+                                                               {"%globaltimer", Special::Clock64},
+                                                               {"%globaltimer_lo", Special::Clock}};
   for (const auto &[spelling, kind] : table) {
     if (spelling != name)
       continue;
@@ -79,7 +106,8 @@ bool Lowering::isPredicate(const Operand &operand) const {
 
 uint32_t Lowering::source(OpContext &context, size_t index, unsigned bytes, bool isFloat, bool anyWidth) {
   if (index >= context.ptx.operands.size()) {
-    fail(context.ptx, "expected operand " + std::to_string(index + 1) + " of " + std::string(context.op.text) + ", but got none");
+    fail(context.ptx,
+         "expected operand " + std::to_string(index + 1) + " of " + std::string(context.op.text) + ", but got none");
     return 0;
   }
   return source(context, context.ptx.operands[index], bytes, isFloat, anyWidth);
@@ -105,7 +133,8 @@ static uint64_t immediateBits(const Operand &operand, unsigned bytes, bool isFlo
 
 uint32_t Lowering::source(OpContext &context, const Operand &operand, unsigned bytes, bool isFloat, bool anyWidth) {
   auto wrong = [&](const std::string &got) {
-    fail(context.ptx, "expected a " + std::to_string(8 * bytes) + "-bit operand for " + std::string(context.op.text) + ", but got " + got);
+    fail(context.ptx, "expected a " + std::to_string(8 * bytes) + "-bit operand for " + std::string(context.op.text) +
+                          ", but got " + got);
     return 0u;
   };
   switch (operand.kind) {
@@ -145,7 +174,8 @@ uint32_t Lowering::source(OpContext &context, const Operand &operand, unsigned b
 
 uint32_t Lowering::destination(OpContext &context, size_t index, unsigned bytes, bool anyWidth) {
   if (index >= context.ptx.operands.size()) {
-    fail(context.ptx, "expected operand " + std::to_string(index + 1) + " of " + std::string(context.op.text) + ", but got none");
+    fail(context.ptx,
+         "expected operand " + std::to_string(index + 1) + " of " + std::string(context.op.text) + ", but got none");
     return 0;
   }
   return destination(context, context.ptx.operands[index], bytes, anyWidth);
@@ -158,13 +188,16 @@ uint32_t Lowering::destination(OpContext &context, const Operand &operand, unsig
     return slot;
   }
   if (operand.kind != Operand::Kind::Register) {
-    fail(context.ptx, "expected a register as destination of " + std::string(context.op.text) + ", but got something else");
+    fail(context.ptx,
+         "expected a register as destination of " + std::string(context.op.text) + ", but got something else");
     return 0;
   }
   unsigned have = bytesOf(entry.registers[operand.reg].kind);
   if (have == 0 || (!anyWidth && have != std::max(bytes, 2u))) {
-    fail(context.ptx, "expected a " + std::to_string(8 * bytes) + "-bit destination for " + std::string(context.op.text) + ", but got " +
-                          (have ? "the " + std::to_string(8 * have) + "-bit register " : "predicate ") + entry.registers[operand.reg].name);
+    fail(context.ptx, "expected a " + std::to_string(8 * bytes) + "-bit destination for " +
+                          std::string(context.op.text) + ", but got " +
+                          (have ? "the " + std::to_string(8 * have) + "-bit register " : "predicate ") +
+                          entry.registers[operand.reg].name);
     return 0;
   }
   return slotOf[operand.reg] * slotBytes;
@@ -180,7 +213,8 @@ uint32_t Lowering::sourcePredicate(OpContext &context, size_t index, bool &negat
   if (operand.kind == Operand::Kind::Immediate)
     return operand.bits ? predicateTrue : predicateFalse;
   if (!isPredicate(operand)) {
-    fail(context.ptx, "expected a predicate as operand " + std::to_string(index + 1) + " of " + std::string(context.op.text) + ", but got another register");
+    fail(context.ptx, "expected a predicate as operand " + std::to_string(index + 1) + " of " +
+                          std::string(context.op.text) + ", but got another register");
     return 0;
   }
   return slotOf[operand.reg];
@@ -190,13 +224,16 @@ uint32_t Lowering::destinationPredicate(OpContext &context, const Operand &opera
   if (operand.kind == Operand::Kind::Sink)
     return predicateSink;
   if (!isPredicate(operand)) {
-    fail(context.ptx, "expected a predicate as destination of " + std::string(context.op.text) + ", but got something else");
+    fail(context.ptx,
+         "expected a predicate as destination of " + std::string(context.op.text) + ", but got something else");
     return 0;
   }
   return slotOf[operand.reg];
 }
 
-uint32_t Lowering::secondPredicate(const Operand &operand) const { return operand.reg2 >= 0 ? slotOf[operand.reg2] : predicateSink; }
+uint32_t Lowering::secondPredicate(const Operand &operand) const {
+  return operand.reg2 >= 0 ? slotOf[operand.reg2] : predicateSink;
+}
 
 AddressRef Lowering::address(OpContext &context, size_t index, const char *space) {
   return address(context, context.ptx.operands[index], space);
@@ -208,7 +245,8 @@ AddressRef Lowering::address(OpContext &context, const Operand &operand, const c
   if (base.kind == Operand::Kind::Register) {
     unsigned bytes = bytesOf(entry.registers[base.reg].kind);
     if (bytes != 4 && bytes != 8) {
-      fail(context.ptx, "expected a 32- or 64-bit register as " + std::string(space) + " address, but got " + entry.registers[base.reg].name);
+      fail(context.ptx, "expected a 32- or 64-bit register as " + std::string(space) + " address, but got " +
+                            entry.registers[base.reg].name);
       return ref;
     }
     ref.slot = slotOf[base.reg] * slotBytes;
@@ -236,7 +274,8 @@ void Lowering::setList(Instr &out, const std::vector<uint32_t> &slots) {
 bool Lowering::immediate(OpContext &context, size_t index, int64_t &value) {
   if (index >= context.ptx.operands.size() || context.ptx.operands[index].kind != Operand::Kind::Immediate ||
       context.ptx.operands[index].isFloat) {
-    fail(context.ptx, "expected a number as operand " + std::to_string(index + 1) + " of " + std::string(context.op.text) + ", but got something else");
+    fail(context.ptx, "expected a number as operand " + std::to_string(index + 1) + " of " +
+                          std::string(context.op.text) + ", but got something else");
     return false;
   }
   value = static_cast<int64_t>(context.ptx.operands[index].bits);

@@ -99,13 +99,12 @@ void Lowering::assignSlots() {
     for (uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
       int position = 2 * static_cast<int>(i);
       // Only vector operations read everything before they write.
-      bool readsFirst = i < patterns.size() && patterns[i] >= scalarPatterns().data() &&
-                        patterns[i] < scalarPatterns().data() + scalarPatterns().size();
+      bool vectorOperation = i < patterns.size() && readsFirst(patterns[i]);
       for (const auto *list : {&accesses[i].reads, &accesses[i].keeps})
         for (int reg : *list)
           extend(intervals[reg], position);
       for (int reg : accesses[i].writes)
-        extend(intervals[reg], readsFirst && accesses[i].writes.size() == 1 ? position + 1 : position);
+        extend(intervals[reg], vectorOperation && accesses[i].writes.size() == 1 ? position + 1 : position);
     }
   }
   extendInFlight(intervals);
@@ -124,7 +123,11 @@ void Lowering::assignSlots() {
 
   slotOf.assign(registers, 0);
   auto isTracked = [&](size_t reg) { return !blocks.empty() && liveIn[0].test(reg); };
-  auto width = [&](size_t reg) { return entry.registers[reg].kind == RegisterClass::B64 ? 2u : entry.registers[reg].kind == RegisterClass::B128 ? 4u : 1u; };
+  auto width = [&](size_t reg) {
+    return entry.registers[reg].kind == RegisterClass::B64    ? 2u
+           : entry.registers[reg].kind == RegisterClass::B128 ? 4u
+                                                              : 1u;
+  };
   auto place = [&](size_t reg) {
     slotOf[reg] = kernel.slots;
     kernel.slots += width(reg);

@@ -33,13 +33,23 @@ struct Group {
 enum class WarpStatus : uint8_t { Ready, Blocked, Spinning, Done };
 
 enum class BlockReason : uint8_t {
-  None, NamedBarrier, ClusterBarrier, WgmmaWait, WgmmaIssue, BulkWait, BulkReadWait, CpAsyncWait, Mbarrier, WarpSync, MaxRegisters
+  None,
+  NamedBarrier,
+  ClusterBarrier,
+  WgmmaWait,
+  WgmmaIssue,
+  BulkWait,
+  BulkReadWait,
+  CpAsyncWait,
+  Mbarrier,
+  WarpSync,
+  MaxRegisters
 };
 
 /// Ends of groups that were committed but may not be complete: counts of operations.
 struct GroupQueue {
-  uint64_t issued = 0;               ///< operations started
-  std::vector<uint64_t> boundaries;  ///< value of `issued` at each commit
+  uint64_t issued = 0;              ///< operations started
+  std::vector<uint64_t> boundaries; ///< value of `issued` at each commit
   void commit() { boundaries.push_back(issued); }
   /// Operations that must be complete so that at most `pending` groups are not.
   uint64_t required(uint64_t pending) const {
@@ -58,15 +68,15 @@ struct Warp {
   uint8_t *registers = nullptr;
   uint32_t *predicates = nullptr;
   uint32_t pc = 0, active = 0, alive = 0;
-  uint16_t slowFlags = 0;         ///< instruction flags that need a second look now
+  uint16_t slowFlags = 0; ///< instruction flags that need a second look now
   WarpStatus status = WarpStatus::Ready;
   BlockReason reason = BlockReason::None;
-  uint16_t id = 0;                ///< in the CTA
-  uint64_t reasonDetail = 0;      ///< barrier number or mbarrier address
+  uint16_t id = 0;           ///< in the CTA
+  uint64_t reasonDetail = 0; ///< barrier number or mbarrier address
   Cta *cta = nullptr;
   const Kernel *kernel = nullptr;
-  std::vector<Join> joins;        ///< of the running group
-  bool released = false;          ///< of the running group
+  std::vector<Join> joins; ///< of the running group
+  bool released = false;   ///< of the running group
   std::vector<Group> others;
   uint64_t laneCount = 0, instructionCount = 0;
   uint64_t blockedSince = 0;
@@ -79,12 +89,12 @@ struct Warp {
 
   // wgmma.
   GroupQueue wgmmaGroups;
-  uint64_t wgmmaComplete = 0;     ///< operations whose wait this warp has passed
+  uint64_t wgmmaComplete = 0; ///< operations whose wait this warp has passed
   std::vector<FlightRecord> flights;
-  std::vector<uint16_t> inFlight; ///< for each tensor slot: WgmmaInfo::accumulator of the operation in flight whose D it is
-                                  ///< in, `flightA` when it is an A fragment, 0: none
+  std::vector<uint16_t> inFlight; ///< for each tensor slot: WgmmaInfo::accumulator of the operation in flight whose D
+                                  ///< it is in, `flightA` when it is an A fragment, 0: none
   static constexpr uint16_t flightA = 0xffff;
-  std::vector<uint8_t> unfenced;  ///< for each tensor register: touched since the last wgmma.fence
+  std::vector<uint8_t> unfenced; ///< for each tensor register: touched since the last wgmma.fence
   bool everFenced = false;
 
   // Bulk copies and cp.async, by commit groups of this warp's threads (the union of its lanes).
@@ -95,7 +105,7 @@ struct Warp {
   std::vector<uint32_t> initialised; ///< lane masks of the tracked slots
   uint32_t registersPerThread = 0;   ///< setmaxnreg
   bool changedRegisters = false;
-  uint32_t carry = 0;                ///< condition code of add.cc, one bit a lane
+  uint32_t carry = 0; ///< condition code of add.cc, one bit a lane
   Clock clock;
 
   template <typename T> T *slot(uint32_t offset) { return reinterpret_cast<T *>(registers + offset); }
@@ -116,10 +126,10 @@ struct Mbarrier {
   uint32_t phase = 0;
   int line = 0;
   bool waitedSinceCompletion = true;
-  uint32_t dimension = 0;        ///< of TMA writes in the race detector's clocks
+  uint32_t dimension = 0;                    ///< of TMA writes in the race detector's clocks
   uint32_t initDimension = 0, initEpoch = 0; ///< who initialised it, when
   uint16_t initWarp = 0;
-  bool fencedInit = false;       ///< visible to the async proxy and other CTAs
+  bool fencedInit = false;             ///< visible to the async proxy and other CTAs
   std::vector<uint32_t> lastPhaseSeen; ///< for each warp: 1 + last phase whose completion it observed
   Clock arriving, done[2];
 };
@@ -127,7 +137,7 @@ struct Mbarrier {
 struct NamedBarrier {
   uint32_t count = 0, need = 0;
   uint64_t generation = 0;
-  uint64_t arrivedWarps = 0;     ///< bit mask
+  uint64_t arrivedWarps = 0;                       ///< bit mask
   uint32_t partial[3] = {0, 1, 0}, result[3] = {}; ///< bar.red: popc, and, or
   int line = 0;
   Clock arriving, done;
@@ -140,15 +150,15 @@ struct WgmmaOperation {
   bool accumulate[4] = {};
   uint8_t arrived = 0;
   bool executed = false;
-  bool late = false;             ///< operands are read when somebody waits for it
+  bool late = false; ///< operands are read when somebody waits for it
   uint64_t issuedAt = 0;
   Clock clock;
 };
 
 struct Warpgroup {
   std::deque<WgmmaOperation> operations; ///< those not executed yet, plus issue order
-  uint64_t first = 0;            ///< sequence number of operations.front()
-  uint64_t executed = 0;         ///< operations done
+  uint64_t first = 0;                    ///< sequence number of operations.front()
+  uint64_t executed = 0;                 ///< operations done
 };
 
 /// A bulk copy under way.
@@ -161,15 +171,15 @@ struct BulkOperation {
   Cta *issuer = nullptr;
   Warp *warp = nullptr;
   int lane = 0;
-  uint32_t shared = 0;           ///< window offset
+  uint32_t shared = 0; ///< window offset
   Cta *sharedCta = nullptr;
   uint64_t global = 0;
   uint32_t bytes = 0;
   uint32_t mbarrier = 0;
   Cta *mbarrierCta = nullptr;
-  uint32_t sourceShared = 0;     ///< SharedToCluster
-  uint16_t ctaMask = 0;          ///< multicast; 0: only the destination's CTA
-  uint64_t sequence = 0;         ///< in the warp's bulk groups
+  uint32_t sourceShared = 0; ///< SharedToCluster
+  uint16_t ctaMask = 0;      ///< multicast; 0: only the destination's CTA
+  uint64_t sequence = 0;     ///< in the warp's bulk groups
   bool sourceRead = false;
   int delay = 0;
   int line = 0;
@@ -179,10 +189,10 @@ struct BulkOperation {
 
 struct Cta {
   Cluster *cluster = nullptr;
-  uint32_t rank = 0;             ///< in the cluster
+  uint32_t rank = 0; ///< in the cluster
   uint32_t id[3] = {};
   uint32_t linear = 0;
-  uint8_t *shared = nullptr;     ///< the window; valid bytes are [window::sharedBase, sharedEnd)
+  uint8_t *shared = nullptr; ///< the window; valid bytes are [window::sharedBase, sharedEnd)
   uint32_t sharedEnd = 0;
   std::vector<uint8_t> sharedInitialised; ///< one bit a byte
   std::vector<uint8_t> local;
@@ -192,7 +202,7 @@ struct Cta {
   std::vector<Mbarrier> mbarriers;
   std::vector<uint8_t> mbarrierAt; ///< window offset / 8 -> 1 + index in `mbarriers`, 0: none
   uint32_t liveWarps = 0;
-  int64_t registerPool = 0;      ///< registers that setmaxnreg may still hand out
+  int64_t registerPool = 0;         ///< registers that setmaxnreg may still hand out
   std::vector<uint8_t> tileSwizzle; ///< window offset / 1024 -> 1 + swizzle code of the TMA that wrote it last
   std::map<std::pair<uint32_t, uint32_t>, Clock> atomicClocks;
 
@@ -205,11 +215,11 @@ struct Cta {
 /// Counters of one host thread; merged at the end.
 struct LocalCounters {
   Counters total;
-  std::vector<uint64_t> executed;  ///< per instruction, when opcodes are counted
+  std::vector<uint64_t> executed; ///< per instruction, when opcodes are counted
   struct Traffic {
     uint64_t read = 0, written = 0, tmaRead = 0, tmaWritten = 0;
   };
-  std::vector<Traffic> traffic;    ///< by Allocation::index
+  std::vector<Traffic> traffic; ///< by Allocation::index
   Traffic &of(const Allocation &allocation) {
     if (allocation.index >= traffic.size())
       traffic.resize(allocation.index + 1);
@@ -222,7 +232,7 @@ struct Cluster {
   Launch *launch = nullptr;
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<BulkOperation> bulk;
-  uint64_t events = 0;             ///< changes of state that may wake somebody
+  uint64_t events = 0; ///< changes of state that may wake somebody
   uint64_t ticks = 0;
   std::mt19937_64 random;
   RaceDetector *races = nullptr;
@@ -272,7 +282,8 @@ std::string describeShared(const Cta &cta, uint32_t offset);
 inline uint64_t addressOf(const Warp &warp, const AddressRef &ref, int lane) {
   if (ref.wide)
     return reinterpret_cast<const uint64_t *>(warp.registers + ref.slot)[lane] + static_cast<uint64_t>(ref.offset);
-  return static_cast<uint32_t>(reinterpret_cast<const uint32_t *>(warp.registers + ref.slot)[lane] + static_cast<uint32_t>(ref.offset));
+  return static_cast<uint32_t>(reinterpret_cast<const uint32_t *>(warp.registers + ref.slot)[lane] +
+                               static_cast<uint32_t>(ref.offset));
 }
 
 /// Splits a shared::cluster address into CTA and window offset; null when it names no CTA or lies outside.

@@ -13,13 +13,17 @@ static constexpr size_t quarantineLimit = size_t(64) << 20;
 
 Expected<uint64_t> GlobalMemory::allocate(size_t bytes, const std::string &name) {
   if (bytes > limit || inUse > limit - bytes)
-    return makeError("expected at most " + std::to_string(limit - inUse) + " more bytes of device memory, but got a request for " + std::to_string(bytes), OutOfMemory);
+    return makeError("expected at most " + std::to_string(limit - inUse) +
+                         " more bytes of device memory, but got a request for " + std::to_string(bytes),
+                     OutOfMemory);
   auto allocation = std::make_unique<Allocation>();
   allocation->bytes = bytes;
   allocation->storage.reset(new (std::nothrow) uint8_t[bytes + 2 * redZone + alignment]);
   allocation->initialised.reset(new (std::nothrow) uint8_t[bytes / 8 + 1]());
   if (!allocation->storage || !allocation->initialised)
-    return makeError("expected " + std::to_string(bytes) + " bytes of host memory for a device allocation, but got none", OutOfMemory);
+    return makeError("expected " + std::to_string(bytes) +
+                         " bytes of host memory for a device allocation, but got none",
+                     OutOfMemory);
   auto start = reinterpret_cast<uintptr_t>(allocation->storage.get()) + redZone;
   allocation->address = (start + alignment - 1) / alignment * alignment;
   allocation->name = name;
@@ -37,7 +41,9 @@ Status GlobalMemory::release(uint64_t address) {
   if (found == table.end() || found->second->released) {
     char text[32];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-    return makeError(std::string("expected the start of a live allocation to release, but got ") + text + (describeNearest(address).empty() ? "" : " (" + describeNearest(address) + ")"), InvalidValue);
+    return makeError(std::string("expected the start of a live allocation to release, but got ") + text +
+                         (describeNearest(address).empty() ? "" : " (" + describeNearest(address) + ")"),
+                     InvalidValue);
   }
   Allocation &allocation = *found->second;
   allocation.released = true;
@@ -65,7 +71,8 @@ Allocation *GlobalMemory::find(uint64_t address, size_t size) {
 
 static std::string describe(const Allocation &allocation) {
   char text[64];
-  std::snprintf(text, sizeof text, "%zu bytes at 0x%llx", allocation.bytes, static_cast<unsigned long long>(allocation.address));
+  std::snprintf(text, sizeof text, "%zu bytes at 0x%llx", allocation.bytes,
+                static_cast<unsigned long long>(allocation.address));
   std::string name = allocation.name.empty() ? "an allocation" : "\"" + allocation.name + "\"";
   return name + " (" + text + (allocation.released ? ", released)" : ")");
 }

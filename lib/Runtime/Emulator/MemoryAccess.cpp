@@ -73,7 +73,10 @@ bool WarpAccess::resolve() {
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
       int lane = __builtin_ctz(rest);
       if (address[lane] & (alignment - 1))
-        return fail(ReportKind::Misaligned, lane, "expected a " + std::to_string(alignment) + "-byte aligned address to " + verb(kind) + ", but got " + hex(address[lane]), "");
+        return fail(ReportKind::Misaligned, lane,
+                    "expected a " + std::to_string(alignment) + "-byte aligned address to " + verb(kind) +
+                        ", but got " + hex(address[lane]),
+                    "");
     }
   if (space != Space::Generic)
     return resolveSpace(space, mask);
@@ -81,7 +84,10 @@ bool WarpAccess::resolve() {
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
     uint64_t top = address[lane] & window::mask;
-    Space where = top == window::shared ? Space::Shared : top == window::local ? Space::Local : top == window::param ? Space::Param : Space::Global;
+    Space where = top == window::shared  ? Space::Shared
+                  : top == window::local ? Space::Local
+                  : top == window::param ? Space::Param
+                                         : Space::Global;
     masks[static_cast<unsigned>(where)] |= 1u << lane;
     if (where != Space::Global)
       address[lane] &= ~window::mask;
@@ -105,8 +111,10 @@ bool WarpAccess::resolveSpace(Space where, uint32_t lanes) {
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
       int lane = __builtin_ctz(rest);
       if (address[lane] >= size || bytes > size - address[lane])
-        return fail(ReportKind::OutOfBounds, lane, "expected a local address below " + std::to_string(size) + ", but got " + hex(address[lane]), "");
-      host[lane] = cta.local.data() + (static_cast<size_t>(warp.id) * 32 + static_cast<size_t>(lane)) * size + address[lane];
+        return fail(ReportKind::OutOfBounds, lane,
+                    "expected a local address below " + std::to_string(size) + ", but got " + hex(address[lane]), "");
+      host[lane] =
+          cta.local.data() + (static_cast<size_t>(warp.id) * 32 + static_cast<size_t>(lane)) * size + address[lane];
     }
     return true;
   }
@@ -117,7 +125,9 @@ bool WarpAccess::resolveSpace(Space where, uint32_t lanes) {
       if (kind != AccessKind::Read)
         return fail(ReportKind::OutOfBounds, lane, "expected parameters to be read only, but got a write", "");
       if (address[lane] >= size || bytes > size - address[lane])
-        return fail(ReportKind::OutOfBounds, lane, "expected a parameter address below " + std::to_string(size) + ", but got " + hex(address[lane]), "");
+        return fail(ReportKind::OutOfBounds, lane,
+                    "expected a parameter address below " + std::to_string(size) + ", but got " + hex(address[lane]),
+                    "");
       host[lane] = cta.cluster->launch->parameters.data() + address[lane];
     }
     return true;
@@ -137,7 +147,10 @@ bool WarpAccess::resolveGlobal(uint32_t lanes) {
     if (!allocation || !allocation->contains(address[lane], bytes)) {
       allocation = launch.memory->find(address[lane], bytes);
       if (!allocation)
-        return fail(ReportKind::OutOfBounds, lane, "expected to " + std::string(verb(kind)) + " " + std::to_string(bytes) + " bytes inside an allocation, but got " + hex(address[lane]), launch.memory->describeNearest(address[lane]));
+        return fail(ReportKind::OutOfBounds, lane,
+                    "expected to " + std::string(verb(kind)) + " " + std::to_string(bytes) +
+                        " bytes inside an allocation, but got " + hex(address[lane]),
+                    launch.memory->describeNearest(address[lane]));
       cluster.lastAllocation = allocation;
     }
     host[lane] = reinterpret_cast<uint8_t *>(address[lane]);
@@ -147,7 +160,9 @@ bool WarpAccess::resolveGlobal(uint32_t lanes) {
     if (!launch.options->checkMemory)
       continue;
     if (reads && !launch.memory->isInitialised(*allocation, address[lane], bytes))
-      reportAt(warp, instr, ReportKind::Uninitialised, false, "expected bytes that somebody wrote, but got uninitialised global memory", lane, address[lane], launch.memory->describeNearest(address[lane]));
+      reportAt(warp, instr, ReportKind::Uninitialised, false,
+               "expected bytes that somebody wrote, but got uninitialised global memory", lane, address[lane],
+               launch.memory->describeNearest(address[lane]));
     if (writes)
       launch.memory->markInitialised(*allocation, address[lane], bytes);
   }
@@ -155,7 +170,8 @@ bool WarpAccess::resolveGlobal(uint32_t lanes) {
     uint64_t sectors[32 * 2];
     unsigned count = 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
-      for (uint64_t sector = address[__builtin_ctz(rest)] / 32, last = (address[__builtin_ctz(rest)] + bytes - 1) / 32; sector <= last; ++sector) {
+      for (uint64_t sector = address[__builtin_ctz(rest)] / 32, last = (address[__builtin_ctz(rest)] + bytes - 1) / 32;
+           sector <= last; ++sector) {
         bool known = false;
         for (unsigned i = 0; i < count; ++i)
           known |= sectors[i] == sector;
@@ -179,7 +195,10 @@ bool WarpAccess::resolveShared(uint32_t lanes) {
       int lane = __builtin_ctz(rest);
       Cta *target = locateShared(lane, offsets[lane]);
       if (!target)
-        return fail(ReportKind::OutOfBounds, lane, "expected a shared address in [" + hex(window::sharedBase) + ", " + hex(warp.cta->sharedEnd) + "), but got " + hex(address[lane]) + " for " + std::to_string(bytes) + " bytes", describeShared(*warp.cta, static_cast<uint32_t>(address[lane]) & 0xffffff));
+        return fail(ReportKind::OutOfBounds, lane,
+                    "expected a shared address in [" + hex(window::sharedBase) + ", " + hex(warp.cta->sharedEnd) +
+                        "), but got " + hex(address[lane]) + " for " + std::to_string(bytes) + " bytes",
+                    describeShared(*warp.cta, static_cast<uint32_t>(address[lane]) & 0xffffff));
       if (cta && target != cta)
         continue;
       cta = target;
@@ -198,7 +217,8 @@ bool WarpAccess::resolveShared(uint32_t lanes) {
         agent.dimension = races->cpAsyncDimension(*warp.cta, warp.id);
         agent.epoch = static_cast<uint32_t>(warp.cpAsyncGroups.issued);
       }
-      races->accessShared(agent, *cta, here, offsets, bytes, kind != AccessKind::Read && kind != AccessKind::AsyncCopyRead);
+      races->accessShared(agent, *cta, here, offsets, bytes,
+                          kind != AccessKind::Read && kind != AccessKind::AsyncCopyRead);
     }
   }
   if (warp.cta->cluster->launch->options->countConflicts)
@@ -211,7 +231,9 @@ void WarpAccess::checkMbarriers(Cta &cta, uint32_t lanes, const uint32_t *offset
     int lane = __builtin_ctz(rest);
     for (uint32_t at = offsets[lane] & ~7u; at < offsets[lane] + bytes; at += 8)
       if (Mbarrier *barrier = cta.findMbarrier(at); barrier && barrier->live) {
-        reportAt(warp, instr, ReportKind::Protocol, false, "expected only mbarrier instructions on a live mbarrier, but got an ordinary access", lane, offsets[lane], describeShared(cta, at), barrier->line);
+        reportAt(warp, instr, ReportKind::Protocol, false,
+                 "expected only mbarrier instructions on a live mbarrier, but got an ordinary access", lane,
+                 offsets[lane], describeShared(cta, at), barrier->line);
         return;
       }
   }
@@ -221,8 +243,11 @@ void WarpAccess::checkSharedInitialised(Cta &cta, uint32_t lanes, const uint32_t
   bool writes = kind == AccessKind::Write || kind == AccessKind::Atomic || kind == AccessKind::AsyncCopyWrite;
   for (uint32_t rest = lanes; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
-    if (kind != AccessKind::Write && kind != AccessKind::AsyncCopyWrite && !allBits(cta.sharedInitialised.data(), offsets[lane], bytes))
-      reportAt(warp, instr, ReportKind::Uninitialised, false, "expected bytes that somebody wrote, but got uninitialised shared memory", lane, offsets[lane], describeShared(cta, offsets[lane]));
+    if (kind != AccessKind::Write && kind != AccessKind::AsyncCopyWrite &&
+        !allBits(cta.sharedInitialised.data(), offsets[lane], bytes))
+      reportAt(warp, instr, ReportKind::Uninitialised, false,
+               "expected bytes that somebody wrote, but got uninitialised shared memory", lane, offsets[lane],
+               describeShared(cta, offsets[lane]));
     if (writes)
       setBits(cta.sharedInitialised.data(), offsets[lane], bytes);
   }
@@ -239,7 +264,8 @@ void WarpAccess::countShared(uint32_t lanes) {
     for (unsigned lane = first; lane < first + lanesAtOnce; ++lane) {
       if (!(lanes >> lane & 1))
         continue;
-      for (unsigned word = static_cast<unsigned>(address[lane] & 0xffffff) / 4; word <= ((address[lane] & 0xffffff) + bytes - 1) / 4; ++word) {
+      for (unsigned word = static_cast<unsigned>(address[lane] & 0xffffff) / 4;
+           word <= ((address[lane] & 0xffffff) + bytes - 1) / 4; ++word) {
         bool known = false;
         for (unsigned i = 0; i < count; ++i)
           known |= words[i] == word;
@@ -271,6 +297,8 @@ Cta *resolveShared(Warp &warp, uint64_t address, uint32_t bytes, uint32_t &offse
   return offset >= window::sharedBase && offset <= cta->sharedEnd && bytes <= cta->sharedEnd - offset ? cta : nullptr;
 }
 
-Cta *WarpAccess::locateShared(int lane, uint32_t &offset) { return emulator::resolveShared(warp, address[lane], bytes, offset); }
+Cta *WarpAccess::locateShared(int lane, uint32_t &offset) {
+  return emulator::resolveShared(warp, address[lane], bytes, offset);
+}
 
 } // namespace fa::runtime::emulator

@@ -18,14 +18,14 @@ struct WarpAccess {
   Warp &warp;
   const Instr &instr;
   uint32_t mask = 0;
-  unsigned bytes = 0;          ///< per lane
+  unsigned bytes = 0; ///< per lane
   unsigned alignment = 1;
   AccessKind kind = AccessKind::Read;
   Space space = Space::Global;
   uint64_t address[32] = {};
   uint8_t *host[32] = {};
-  bool strong = false;         ///< volatile, relaxed, acquire, release: does not race with its like
-  uint32_t sharedMask = 0;     ///< lanes that turned out to be shared memory
+  bool strong = false;     ///< volatile, relaxed, acquire, release: does not race with its like
+  uint32_t sharedMask = 0; ///< lanes that turned out to be shared memory
 
   /// Reads the addresses of the lanes from a slot.
   void take(uint32_t slot, bool wide, int64_t offset);

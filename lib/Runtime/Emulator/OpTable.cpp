@@ -28,7 +28,8 @@ Opcode splitOpcode(std::string_view text) {
 static const std::unordered_map<std::string_view, const OpPattern *> &patternIndex() {
   static const auto index = [] {
     std::unordered_map<std::string_view, const OpPattern *> map;
-    for (auto patterns : {scalarPatterns(), controlPatterns(), memoryPatterns(), syncPatterns(), tensorPatterns()})
+    for (auto patterns : {arithmeticPatterns(), bitPatterns(), conversionPatterns(), controlPatterns(),
+                          memoryPatterns(), syncPatterns(), tensorPatterns()})
       for (const OpPattern &pattern : patterns)
         map.emplace(pattern.mnemonic, &pattern);
     return map;
@@ -47,6 +48,13 @@ const OpPattern *findPattern(const Opcode &op) {
     prefix = prefix.substr(0, dot);
   }
   return nullptr;
+}
+
+bool readsFirst(const OpPattern *pattern) {
+  for (auto patterns : {arithmeticPatterns(), bitPatterns(), conversionPatterns()})
+    if (pattern >= patterns.data() && pattern < patterns.data() + patterns.size())
+      return true;
+  return false;
 }
 
 static bool listed(std::string_view list, std::string_view word) {

@@ -82,9 +82,11 @@ private:
       return take(Token::Kind::Word, length);
     }
     if (isDigit(c)) {
-      bool hex = c == '0' && (at(1) == 'x' || at(1) == 'X' || at(1) == 'f' || at(1) == 'F' || at(1) == 'd' || at(1) == 'D');
-      while (isDigit(at(length)) || (at(length) >= 'a' && at(length) <= 'z') || (at(length) >= 'A' && at(length) <= 'Z') ||
-             at(length) == '.' || (!hex && (at(length) == '+' || at(length) == '-') && (at(length - 1) == 'e' || at(length - 1) == 'E')))
+      bool hex =
+          c == '0' && (at(1) == 'x' || at(1) == 'X' || at(1) == 'f' || at(1) == 'F' || at(1) == 'd' || at(1) == 'D');
+      while (isDigit(at(length)) || (at(length) >= 'a' && at(length) <= 'z') ||
+             (at(length) >= 'A' && at(length) <= 'Z') || at(length) == '.' ||
+             (!hex && (at(length) == '+' || at(length) == '-') && (at(length - 1) == 'e' || at(length - 1) == 'E')))
         ++length;
       return take(Token::Kind::Number, length);
     }

@@ -23,9 +23,10 @@ unsigned bytesOf(RegisterClass kind) {
 
 size_t bytesOfType(std::string_view type) {
   static const std::pair<std::string_view, size_t> table[] = {
-      {".pred", 1}, {".b8", 1},   {".u8", 1},    {".s8", 1},     {".b16", 2},   {".u16", 2},  {".s16", 2},
-      {".f16", 2},  {".bf16", 2}, {".f16x2", 4}, {".bf16x2", 4}, {".b32", 4},   {".u32", 4},  {".s32", 4},
-      {".f32", 4},  {".tf32", 4}, {".b64", 8},   {".u64", 8},    {".s64", 8},   {".f64", 8},  {".b128", 16},  {".e4m3x2", 2}, {".e5m2x2", 2}};
+      {".pred", 1}, {".b8", 1},  {".u8", 1},    {".s8", 1},     {".b16", 2},    {".u16", 2},
+      {".s16", 2},  {".f16", 2}, {".bf16", 2},  {".f16x2", 4},  {".bf16x2", 4}, {".b32", 4},
+      {".u32", 4},  {".s32", 4}, {".f32", 4},   {".tf32", 4},   {".b64", 8},    {".u64", 8},
+      {".s64", 8},  {".f64", 8}, {".b128", 16}, {".e4m3x2", 2}, {".e5m2x2", 2}};
   for (const auto &[name, bytes] : table)
     if (name == type)
       return bytes;
@@ -126,7 +127,8 @@ bool Parser::parseTopLevel() {
   if (accept(".pragma") || accept(".alias"))
     return skipPast(";");
   bool isExtern = false;
-  while (peek().is(".visible") || peek().is(".extern") || peek().is(".weak") || peek().is(".common") || peek().is(".managed"))
+  while (peek().is(".visible") || peek().is(".extern") || peek().is(".weak") || peek().is(".common") ||
+         peek().is(".managed"))
     isExtern |= take().is(".extern");
   if (accept(".shared"))
     return parseVariable(Variable::Space::Shared, isExtern, module.variables);
@@ -271,8 +273,8 @@ bool Parser::parseParameters(Entry &entry) {
           return false;
       } else if (size_t bytes = bytesOfType(word.text); bytes && !element) {
         element = bytes;
-      } else if (!word.is(".ptr") && !word.is(".global") && !word.is(".shared") && !word.is(".const") && !word.is(".local") &&
-                 !word.is(".param")) {
+      } else if (!word.is(".ptr") && !word.is(".global") && !word.is(".shared") && !word.is(".const") &&
+                 !word.is(".local") && !word.is(".param")) {
         return fail("expected a parameter type, but got `" + std::string(word.text) + "`");
       }
       if (word.is(".ptr"))
@@ -295,7 +297,8 @@ bool Parser::parseParameters(Entry &entry) {
       parameter.bytes = element * count;
     }
     if (parameter.align == 0 || parameter.align > 4096 || (parameter.align & (parameter.align - 1)))
-      return fail("expected an alignment that is a power of two up to 4096, but got " + std::to_string(parameter.align));
+      return fail("expected an alignment that is a power of two up to 4096, but got " +
+                  std::to_string(parameter.align));
     entry.parameters.push_back(std::move(parameter));
     if (!peek().is(")") && !expect(","))
       return false;

@@ -49,7 +49,7 @@ private:
 
   struct Scope {
     int id = 0;
-    std::unordered_map<std::string_view, int> names;  ///< whole names
+    std::unordered_map<std::string_view, int> names;                       ///< whole names
     std::unordered_map<std::string_view, std::pair<int, uint64_t>> ranges; ///< `%r<100>`: prefix -> first, count
   };
 

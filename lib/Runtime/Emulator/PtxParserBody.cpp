@@ -116,11 +116,11 @@ bool Parser::parseRegisters() {
   }
   if (!bytes)
     return failExpected("a register type");
-  RegisterClass kind = predicate     ? RegisterClass::Predicate
-                       : bytes <= 2  ? RegisterClass::B16
-                       : bytes == 4  ? RegisterClass::B32
-                       : bytes == 8  ? RegisterClass::B64
-                                     : RegisterClass::B128;
+  RegisterClass kind = predicate    ? RegisterClass::Predicate
+                       : bytes <= 2 ? RegisterClass::B16
+                       : bytes == 4 ? RegisterClass::B32
+                       : bytes == 8 ? RegisterClass::B64
+                                    : RegisterClass::B128;
   do {
     if (peek().kind != Token::Kind::Word)
       return failExpected("a register name");
@@ -212,7 +212,8 @@ bool Parser::parseAddress(Operand &operand, int depth) {
   Operand base;
   if (!parseOperand(base, depth + 1))
     return false;
-  bool isBase = base.kind == Operand::Kind::Register || base.kind == Operand::Kind::Name || base.kind == Operand::Kind::Immediate;
+  bool isBase =
+      base.kind == Operand::Kind::Register || base.kind == Operand::Kind::Name || base.kind == Operand::Kind::Immediate;
   if (!isBase)
     return fail("expected a register, a variable or a number as address, but got something else");
   operand.offset = base.offset;
@@ -240,7 +241,8 @@ bool Parser::parseNumber(Operand &operand, bool negative) {
   operand.kind = Operand::Kind::Immediate;
   Token token = peek();
   std::string text(token.text);
-  bool floating = text.size() > 1 && text[0] == '0' && (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D');
+  bool floating =
+      text.size() > 1 && text[0] == '0' && (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D');
   auto badNumber = [&] { return failExpected("a number"); };
   if (floating) {
     bool wide = text[1] == 'd' || text[1] == 'D';

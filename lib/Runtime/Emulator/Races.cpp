@@ -73,26 +73,42 @@ std::string RaceDetector::nameOfDimension(uint32_t dimension) const {
   return "bulk load";
 }
 
-void RaceDetector::report(const Agent &agent, Cta &cta, const Cell &, uint32_t address, const std::string &message, int otherLine) {
-  reportAt(*agent.warp, *agent.instr, ReportKind::Race, false, message, -1, address, describeShared(cta, address), otherLine);
+void RaceDetector::report(const Agent &agent, Cta &cta, const Cell &, uint32_t address, const std::string &message,
+                          int otherLine) {
+  reportAt(*agent.warp, *agent.instr, ReportKind::Race, false, message, -1, address, describeShared(cta, address),
+           otherLine);
 }
 
 void RaceDetector::check(const Agent &agent, Cta &cta, Cell &cell, uint32_t address, bool write) {
   const Clock &clock = *agent.clock;
-  bool sameAgent = cell.writer == agent.dimension && (agent.proxy == Proxy::Generic || cell.writeEpoch != agent.epoch || !write);
+  bool sameAgent =
+      cell.writer == agent.dimension && (agent.proxy == Proxy::Generic || cell.writeEpoch != agent.epoch || !write);
   if (cell.writer != none && !sameAgent) {
     const char *what = write ? "write after write" : "read after write";
     if (!sees(clock, cell.writer, cell.writeEpoch))
-      report(agent, cta, cell, address, std::string("expected a ") + what + " to be ordered, but got no synchronisation with " + nameOfDimension(cell.writer), cell.writeLine);
-    else if (agent.proxy == Proxy::Async && cell.writeProxy == Proxy::Generic && clock.fenced[cell.writer] < cell.writeEpoch)
-      report(agent, cta, cell, address, std::string("expected fence.proxy.async between an ordinary write and an asynchronous ") + (write ? "write" : "read") + ", but got none", cell.writeLine);
-  } else if (cell.writer != none && agent.proxy == Proxy::Async && cell.writeProxy == Proxy::Async && write && cell.writeEpoch == agent.epoch && cell.writer == agent.dimension) {
-    report(agent, cta, cell, address, "expected bulk loads of one phase to write disjoint bytes, but got two that overlap", cell.writeLine);
+      report(agent, cta, cell, address,
+             std::string("expected a ") + what + " to be ordered, but got no synchronisation with " +
+                 nameOfDimension(cell.writer),
+             cell.writeLine);
+    else if (agent.proxy == Proxy::Async && cell.writeProxy == Proxy::Generic &&
+             clock.fenced[cell.writer] < cell.writeEpoch)
+      report(agent, cta, cell, address,
+             std::string("expected fence.proxy.async between an ordinary write and an asynchronous ") +
+                 (write ? "write" : "read") + ", but got none",
+             cell.writeLine);
+  } else if (cell.writer != none && agent.proxy == Proxy::Async && cell.writeProxy == Proxy::Async && write &&
+             cell.writeEpoch == agent.epoch && cell.writer == agent.dimension) {
+    report(agent, cta, cell, address,
+           "expected bulk loads of one phase to write disjoint bytes, but got two that overlap", cell.writeLine);
   }
   if (write) {
     for (unsigned i = 0; i < cell.readerCount; ++i)
-      if (cell.readers[i].dimension != agent.dimension && !sees(clock, cell.readers[i].dimension, cell.readers[i].epoch)) {
-        report(agent, cta, cell, address, "expected a write after a read to be ordered, but got no synchronisation with " + nameOfDimension(cell.readers[i].dimension) + " that reads it", cell.readers[i].line);
+      if (cell.readers[i].dimension != agent.dimension &&
+          !sees(clock, cell.readers[i].dimension, cell.readers[i].epoch)) {
+        report(agent, cta, cell, address,
+               "expected a write after a read to be ordered, but got no synchronisation with " +
+                   nameOfDimension(cell.readers[i].dimension) + " that reads it",
+               cell.readers[i].line);
         break;
       }
     cell.writer = agent.dimension;
@@ -164,7 +180,8 @@ void RaceDetector::writeShared(const Agent &agent, Cta &cta, uint32_t offset, ui
   }
 }
 
-void RaceDetector::accessShared(const Agent &agent, Cta &cta, uint32_t lanes, const uint32_t *offsets, unsigned bytes, bool write) {
+void RaceDetector::accessShared(const Agent &agent, Cta &cta, uint32_t lanes, const uint32_t *offsets, unsigned bytes,
+                                bool write) {
   // Neighbouring lanes usually fill whole cells together: collect runs of one cell first.
   uint32_t cell = ~0u, mask = 0;
   auto flush = [&] {

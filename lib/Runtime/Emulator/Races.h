@@ -33,8 +33,12 @@ public:
   uint32_t warpDimension(const Cta &cta, uint32_t warp) const { return cta.rank * perCta + warp; }
   uint32_t wgmmaDimension(const Cta &cta, uint32_t group) const { return cta.rank * perCta + warps + group; }
   uint32_t bulkReadDimension(const Cta &cta, uint32_t warp) const { return cta.rank * perCta + warps + groups + warp; }
-  uint32_t bulkWriteDimension(const Cta &cta, uint32_t warp) const { return cta.rank * perCta + 2 * warps + groups + warp; }
-  uint32_t cpAsyncDimension(const Cta &cta, uint32_t warp) const { return cta.rank * perCta + 3 * warps + groups + warp; }
+  uint32_t bulkWriteDimension(const Cta &cta, uint32_t warp) const {
+    return cta.rank * perCta + 2 * warps + groups + warp;
+  }
+  uint32_t cpAsyncDimension(const Cta &cta, uint32_t warp) const {
+    return cta.rank * perCta + 3 * warps + groups + warp;
+  }
   /// A dimension for a new mbarrier.
   uint32_t newMbarrierDimension(const Cta &cta);
 
@@ -44,7 +48,7 @@ public:
     Proxy proxy = Proxy::Generic;
     const Clock *clock = nullptr;
     int line = 0;
-    Warp *warp = nullptr;     ///< for reports
+    Warp *warp = nullptr; ///< for reports
     const Instr *instr = nullptr;
   };
   Agent warpAgent(Warp &warp, const Instr &instr) const;
@@ -67,8 +71,8 @@ private:
     Reader readers[4];
   };
   struct Shadow {
-    std::vector<Cell> cells;                    ///< one for 16 bytes
-    std::vector<uint32_t> split;                ///< 1 + index of 16 byte cells in `bytes`, 0: uniform
+    std::vector<Cell> cells;     ///< one for 16 bytes
+    std::vector<uint32_t> split; ///< 1 + index of 16 byte cells in `bytes`, 0: uniform
     std::vector<std::array<Cell, 16>> bytes;
   };
   static constexpr uint32_t none = ~0u;
@@ -76,7 +80,8 @@ private:
 
   void access(const Agent &agent, Cta &cta, uint32_t cell, uint32_t byteMask, bool write);
   void check(const Agent &agent, Cta &cta, Cell &cell, uint32_t address, bool write);
-  void report(const Agent &agent, Cta &cta, const Cell &cell, uint32_t address, const std::string &message, int otherLine);
+  void report(const Agent &agent, Cta &cta, const Cell &cell, uint32_t address, const std::string &message,
+              int otherLine);
   std::string nameOfDimension(uint32_t dimension) const;
   bool sees(const Clock &clock, uint32_t dimension, uint32_t epoch) const { return clock.ordered[dimension] >= epoch; }
 

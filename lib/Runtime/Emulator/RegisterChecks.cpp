@@ -21,13 +21,19 @@ void checkRegisterUse(Warp &warp, const Instr &instr, uint32_t mask) {
     uint32_t slot = kernel.lists[touch.reads + 2 * i];
     if ((instr.flags & flag::ReadsTracked) && slot < kernel.trackedSlots)
       if (uint32_t missing = mask & ~warp.initialised[slot]) {
-        reportAt(warp, instr, ReportKind::Uninitialised, false, "expected register " + kernel.slotNames[slot] + " to be written before it is read, but got an undefined value", __builtin_ctz(missing));
+        reportAt(warp, instr, ReportKind::Uninitialised, false,
+                 "expected register " + kernel.slotNames[slot] +
+                     " to be written before it is read, but got an undefined value",
+                 __builtin_ctz(missing));
         warp.initialised[slot] |= mask;
       }
     if (tensor && slot >= kernel.tensorSlotBegin && slot < kernel.tensorSlotEnd) {
       uint32_t bit = slot - kernel.tensorSlotBegin;
       if (warp.inFlight[bit])
-        reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected register " + kernel.slotNames[slot] + " to be covered by wgmma.wait_group before it is read, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, slot));
+        reportAt(warp, instr, ReportKind::RegisterInFlight, false,
+                 "expected register " + kernel.slotNames[slot] +
+                     " to be covered by wgmma.wait_group before it is read, but got a wgmma in flight that uses it",
+                 -1, 0, {}, lineInFlight(warp, slot));
       warp.unfenced[kernel.lists[touch.reads + 2 * i + 1]] = 1;
     }
   }
@@ -38,7 +44,10 @@ void checkRegisterUse(Warp &warp, const Instr &instr, uint32_t mask) {
     if (tensor && slot >= kernel.tensorSlotBegin && slot < kernel.tensorSlotEnd) {
       uint32_t bit = slot - kernel.tensorSlotBegin;
       if (warp.inFlight[bit])
-        reportAt(warp, instr, ReportKind::RegisterInFlight, false, "expected register " + kernel.slotNames[slot] + " to be covered by wgmma.wait_group before it is written, but got a wgmma in flight that uses it", -1, 0, {}, lineInFlight(warp, slot));
+        reportAt(warp, instr, ReportKind::RegisterInFlight, false,
+                 "expected register " + kernel.slotNames[slot] +
+                     " to be covered by wgmma.wait_group before it is written, but got a wgmma in flight that uses it",
+                 -1, 0, {}, lineInFlight(warp, slot));
       warp.unfenced[kernel.lists[touch.writes + 2 * i + 1]] = 1;
     }
   }
@@ -50,7 +59,9 @@ void checkInitialised(Warp &warp, const Instr &instr, const WgmmaInfo &info, boo
     if (slot >= warp.kernel->trackedSlots)
       continue;
     if (accumulate && warp.initialised[slot] != ~0u) {
-      reportAt(warp, instr, ReportKind::Uninitialised, false, "expected accumulator " + warp.kernel->slotNames[slot] + " to be written before a wgmma adds to it, but got an undefined value");
+      reportAt(warp, instr, ReportKind::Uninitialised, false,
+               "expected accumulator " + warp.kernel->slotNames[slot] +
+                   " to be written before a wgmma adds to it, but got an undefined value");
       return;
     }
     warp.initialised[slot] = ~0u;
@@ -64,7 +75,10 @@ void checkEnd(Cta &cta) {
     if (barrier.live && barrier.transactions) {
       Instr at = end;
       at.line = barrier.line;
-      reportAt(warp, at, ReportKind::Protocol, false, "expected every transaction of an mbarrier to be matched before the CTA ends, but got " + std::to_string(barrier.transactions) + " bytes left", -1, barrier.offset, describeShared(cta, barrier.offset));
+      reportAt(warp, at, ReportKind::Protocol, false,
+               "expected every transaction of an mbarrier to be matched before the CTA ends, but got " +
+                   std::to_string(barrier.transactions) + " bytes left",
+               -1, barrier.offset, describeShared(cta, barrier.offset));
     }
 }
 

@@ -35,7 +35,8 @@ std::string toString(const Report &report) {
   std::string text = std::string(nameOf(report.kind)) + ": line " + std::to_string(report.ptxLine);
   if (report.otherLine)
     text += " (other line " + std::to_string(report.otherLine) + ")";
-  text += ", block (" + std::to_string(report.cta[0]) + "," + std::to_string(report.cta[1]) + "," + std::to_string(report.cta[2]) + ")";
+  text += ", block (" + std::to_string(report.cta[0]) + "," + std::to_string(report.cta[1]) + "," +
+          std::to_string(report.cta[2]) + ")";
   if (report.warp >= 0)
     text += ", warp " + std::to_string(report.warp);
   if (report.lane >= 0)
@@ -70,7 +71,8 @@ void Launch::report(Report next) {
   }
 }
 
-void reportAt(Warp &warp, const Instr &instr, ReportKind kind, bool fatal, std::string message, int lane, uint64_t address, std::string nearest, int otherLine) {
+void reportAt(Warp &warp, const Instr &instr, ReportKind kind, bool fatal, std::string message, int lane,
+              uint64_t address, std::string nearest, int otherLine) {
   Report report;
   report.kind = kind;
   report.fatal = fatal;

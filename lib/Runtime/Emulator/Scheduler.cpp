@@ -15,7 +15,10 @@ bool ClusterRunner::lookTwice(Warp &warp, const Instr &instr, uint32_t mask) {
   if ((instr.flags & flag::JoinPoint) && (warp.slowFlags & flag::JoinPoint) && arriveAtJoin(warp))
     return false;
   if ((instr.flags & flag::Aligned) && mask && mask != warp.alive) {
-    reportAt(warp, instr, ReportKind::Divergence, true, "expected all live lanes of the warp at an .aligned instruction, but got " + std::to_string(__builtin_popcount(mask)) + " of " + std::to_string(__builtin_popcount(warp.alive)), __builtin_ctz(mask));
+    reportAt(warp, instr, ReportKind::Divergence, true,
+             "expected all live lanes of the warp at an .aligned instruction, but got " +
+                 std::to_string(__builtin_popcount(mask)) + " of " + std::to_string(__builtin_popcount(warp.alive)),
+             __builtin_ctz(mask));
     return false;
   }
   if (mask && (instr.flags & warp.slowFlags & (flag::ReadsTracked | flag::WritesTracked | flag::TouchesTensor)))
@@ -51,8 +54,11 @@ bool ClusterRunner::takeTurn(Warp &warp, uint32_t quantum) {
   cluster.ticks += count;
   counters.total.warpInstructions += count;
   counters.total.threadInstructions += lanes;
-  if (launch.budget.fetch_sub(static_cast<int64_t>(count), std::memory_order_relaxed) < static_cast<int64_t>(count) && !launch.stop)
-    reportAt(warp, code[std::min<size_t>(warp.pc, warp.kernel->code.size() - 1)], ReportKind::Budget, true, "expected the kernel to end within " + std::to_string(launch.options->instructionBudget) + " warp instructions, but got more (an endless loop?)");
+  if (launch.budget.fetch_sub(static_cast<int64_t>(count), std::memory_order_relaxed) < static_cast<int64_t>(count) &&
+      !launch.stop)
+    reportAt(warp, code[std::min<size_t>(warp.pc, warp.kernel->code.size() - 1)], ReportKind::Budget, true,
+             "expected the kernel to end within " + std::to_string(launch.options->instructionBudget) +
+                 " warp instructions, but got more (an endless loop?)");
   return warp.status == WarpStatus::Ready;
 }
 
@@ -142,8 +148,12 @@ void ClusterRunner::finish() {
   for (auto &cta : cluster.ctas)
     drainWgmma(*cta);
   for (const BulkOperation &operation : cluster.bulk)
-    if (launch.options->checkProtocol && operation.kind != BulkInfo::Kind::TensorLoad && operation.kind != BulkInfo::Kind::Load && !launch.stop) {
-      reportAt(*operation.warp, *operation.instr, ReportKind::Protocol, false, "expected a wait for the bulk store before the CTA ends, but got its shared memory released while it is read", operation.lane);
+    if (launch.options->checkProtocol && operation.kind != BulkInfo::Kind::TensorLoad &&
+        operation.kind != BulkInfo::Kind::Load && !launch.stop) {
+      reportAt(
+          *operation.warp, *operation.instr, ReportKind::Protocol, false,
+          "expected a wait for the bulk store before the CTA ends, but got its shared memory released while it is read",
+          operation.lane);
       break;
     }
   drainBulk(cluster);

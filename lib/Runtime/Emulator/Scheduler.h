@@ -29,7 +29,7 @@ private:
   Launch &launch;
   Cluster cluster;
   std::unique_ptr<RaceDetector> races;
-  size_t registerBytes;                         ///< of one warp
+  size_t registerBytes;                                                 ///< of one warp
   std::vector<std::unique_ptr<uint8_t[]>> registerFiles, sharedWindows; ///< per CTA of the cluster
   std::vector<uint32_t> predicateFiles;
   unsigned idleRounds = 0;

@@ -143,7 +143,8 @@ void ClusterRunner::setUpCta(Cta &cta, uint64_t index, uint32_t rank) {
   cta.rank = rank;
   const uint32_t *c = launch.request.cluster;
   uint32_t inCluster[3] = {rank % c[0], rank / c[0] % c[1], rank / c[0] / c[1]};
-  uint64_t position[3] = {index % launch.clusterGrid[0], index / launch.clusterGrid[0] % launch.clusterGrid[1], index / launch.clusterGrid[0] / launch.clusterGrid[1]};
+  uint64_t position[3] = {index % launch.clusterGrid[0], index / launch.clusterGrid[0] % launch.clusterGrid[1],
+                          index / launch.clusterGrid[0] / launch.clusterGrid[1]};
   for (int i = 0; i < 3; ++i)
     cta.id[i] = static_cast<uint32_t>(position[i]) * c[i] + inCluster[i];
   const uint32_t *g = launch.request.grid;
@@ -156,17 +157,22 @@ void ClusterRunner::setUpCta(Cta &cta, uint64_t index, uint32_t rank) {
   cta.tileSwizzle.assign(launch.sharedEnd / 1024 + 1, 0);
   cta.mbarriers.reserve(256);
   cta.local.assign(static_cast<size_t>(launch.kernel->localBytes) * launch.warpsPerCta * 32, 0);
-  uint32_t perThread = launch.kernel->maxRegisters ? launch.kernel->maxRegisters : std::min(248u, 65536u / std::max(1u, launch.warpsPerCta * 32) / 8 * 8);
+  uint32_t perThread = launch.kernel->maxRegisters
+                           ? launch.kernel->maxRegisters
+                           : std::min(248u, 65536u / std::max(1u, launch.warpsPerCta * 32) / 8 * 8);
   cta.warpgroups.resize(launch.warpsPerCta / 4);
   cta.warps.resize(launch.warpsPerCta);
-  uint8_t *file = reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(registerFiles[rank].get()) + registerFileLines - 1) / registerFileLines * registerFileLines);
+  uint8_t *file =
+      reinterpret_cast<uint8_t *>((reinterpret_cast<uintptr_t>(registerFiles[rank].get()) + registerFileLines - 1) /
+                                  registerFileLines * registerFileLines);
   for (uint32_t w = 0; w < launch.warpsPerCta; ++w) {
     Warp &warp = cta.warps[w];
     warp.cta = &cta;
     warp.kernel = launch.kernel;
     warp.id = static_cast<uint16_t>(w);
     warp.registers = file + w * registerBytes;
-    warp.predicates = predicateFiles.data() + (static_cast<size_t>(rank) * launch.warpsPerCta + w) * launch.kernel->predicates;
+    warp.predicates =
+        predicateFiles.data() + (static_cast<size_t>(rank) * launch.warpsPerCta + w) * launch.kernel->predicates;
     warp.registersPerThread = perThread;
     setUpWarp(cta, warp);
   }

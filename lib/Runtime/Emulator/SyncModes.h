@@ -9,7 +9,8 @@ inline constexpr uint16_t hasCount = 1, arriveOnly = 2, unaligned = 4, negate = 
 } // namespace barrier
 
 namespace mbarrier {
-inline constexpr uint16_t wideAddress = 1, hasCount = 2, expect = 4, drop = 8, parity = 16, mayFail = 32, hasState = 64, relaxed = 128;
+inline constexpr uint16_t wideAddress = 1, hasCount = 2, expect = 4, drop = 8, parity = 16, mayFail = 32, hasState = 64,
+                          relaxed = 128;
 } // namespace mbarrier
 
 } // namespace fa::runtime::emulator

@@ -29,18 +29,18 @@ enum DriverCode : int {
 
 struct Options {
   bool checkRaces = true;
-  bool checkMemory = true;    ///< uninitialised reads and misalignment (bounds are always checked)
-  bool checkRegisters = true; ///< registers of a wgmma in flight, registers never written
-  bool checkProtocol = true;  ///< lints of barriers, mbarriers, groups, descriptors
-  bool h100Arithmetic = false; ///< exact truncation rule of the tensor cores instead of f32 FMA
-  uint64_t seed = 0;          ///< 0: plain round-robin; else adversarial scheduling, reproducible
+  bool checkMemory = true;                     ///< uninitialised reads and misalignment (bounds are always checked)
+  bool checkRegisters = true;                  ///< registers of a wgmma in flight, registers never written
+  bool checkProtocol = true;                   ///< lints of barriers, mbarriers, groups, descriptors
+  bool h100Arithmetic = false;                 ///< exact truncation rule of the tensor cores instead of f32 FMA
+  uint64_t seed = 0;                           ///< 0: plain round-robin; else adversarial scheduling, reproducible
   uint64_t instructionBudget = 20'000'000'000; ///< warp instructions per launch
-  unsigned threads = 0;       ///< host threads; 0: all cores
+  unsigned threads = 0;                        ///< host threads; 0: all cores
   bool countOpcodes = false;
   bool countConflicts = false; ///< bank conflicts and sectors
   bool timeline = false;
-  unsigned maxReports = 100;  ///< distinct findings kept per launch
-  uint64_t maxMemory = 0;     ///< bytes of device memory; 0: 80 GiB
+  unsigned maxReports = 100; ///< distinct findings kept per launch
+  uint64_t maxMemory = 0;    ///< bytes of device memory; 0: 80 GiB
 };
 
 /// A launch in the driver API's terms.
@@ -99,7 +99,8 @@ public:
   /// Bytes in use.
   size_t bytesAllocated() const;
 
-  /// Parses and lowers; module-scope .global and .const variables are allocated and initialised. Errors carry the PTX line.
+  /// Parses and lowers; module-scope .global and .const variables are allocated and initialised. Errors carry the PTX
+  /// line.
   Expected<std::shared_ptr<Program>> load(const std::string &ptx);
   std::vector<EntryInfo> entries(const Program &program) const;
   /// Address and size of a module-scope variable.

@@ -18,11 +18,13 @@ struct Allocation {
   size_t bytes = 0;
   std::string name;
   bool released = false;
-  std::unique_ptr<uint8_t[]> storage;      ///< red zone, bytes, red zone
-  std::unique_ptr<uint8_t[]> initialised;  ///< one bit a byte
-  size_t index = 0;                        ///< position among all allocations ever made (for counters)
+  std::unique_ptr<uint8_t[]> storage;     ///< red zone, bytes, red zone
+  std::unique_ptr<uint8_t[]> initialised; ///< one bit a byte
+  size_t index = 0;                       ///< position among all allocations ever made (for counters)
 
-  bool contains(uint64_t from, size_t size) const { return from >= address && size <= bytes && from - address <= bytes - size; }
+  bool contains(uint64_t from, size_t size) const {
+    return from >= address && size <= bytes && from - address <= bytes - size;
+  }
 };
 
 class GlobalMemory {
@@ -41,12 +43,14 @@ public:
   const std::map<uint64_t, std::unique_ptr<Allocation>> &allocations() const { return table; }
 
 private:
-  std::map<uint64_t, std::unique_ptr<Allocation>> table; ///< by address; released ones stay while they fit the quarantine
+  std::map<uint64_t, std::unique_ptr<Allocation>>
+      table; ///< by address; released ones stay while they fit the quarantine
   uint64_t limit;
   size_t inUse = 0, made = 0, quarantined = 0;
 };
 
-/// Address windows of generic addresses that are not global memory. Global addresses are host pointers (bit 63..48 = 0).
+/// Address windows of generic addresses that are not global memory. Global addresses are host pointers (bit 63..48 =
+/// 0).
 namespace window {
 inline constexpr uint64_t shared = 0x5A00'0000'0000'0000ull; ///< + (CTA rank in cluster << 24) + byte offset
 inline constexpr uint64_t local = 0x5B00'0000'0000'0000ull;

@@ -24,20 +24,20 @@ struct VirtualRegister {
 
 struct Operand {
   enum class Kind : uint8_t {
-    Register,     ///< `reg`, optionally `| reg2`; `negated` for !p
-    Immediate,    ///< `bits`; `isFloat` with `floatBytes` 4 (0f) or 8 (0d, decimal)
-    Name,         ///< parameter, variable or label, plus `offset`
-    Special,      ///< %tid.x and the like, in `name`
-    Sink,         ///< `_`, optionally `| reg2`
-    Vector,       ///< {a, b, ..} in `elements`
-    Address,      ///< [base + offset]: base in elements[0]; `[map, {c0, ..}]`: coordinates in elements[1]
+    Register,  ///< `reg`, optionally `| reg2`; `negated` for !p
+    Immediate, ///< `bits`; `isFloat` with `floatBytes` 4 (0f) or 8 (0d, decimal)
+    Name,      ///< parameter, variable or label, plus `offset`
+    Special,   ///< %tid.x and the like, in `name`
+    Sink,      ///< `_`, optionally `| reg2`
+    Vector,    ///< {a, b, ..} in `elements`
+    Address,   ///< [base + offset]: base in elements[0]; `[map, {c0, ..}]`: coordinates in elements[1]
   };
   Kind kind = Kind::Immediate;
   bool negated = false;
   bool isFloat = false;
   uint8_t floatBytes = 0;
   int reg = -1;
-  int reg2 = -1;           ///< after `|`
+  int reg2 = -1; ///< after `|`
   uint64_t bits = 0;
   int64_t offset = 0;
   std::string_view name;
@@ -46,7 +46,7 @@ struct Operand {
 
 struct Instruction {
   int line = 0;
-  int guard = -1;          ///< predicate register, -1: none
+  int guard = -1; ///< predicate register, -1: none
   bool guardNegated = false;
   std::string_view opcode; ///< whole text, e.g. `add.s32`
   std::vector<Operand> operands;
@@ -66,7 +66,7 @@ struct Variable {
   Space space = Space::Global;
   std::string name;
   size_t align = 1;
-  size_t bytes = 0;        ///< 0: size unknown (dynamic shared memory)
+  size_t bytes = 0; ///< 0: size unknown (dynamic shared memory)
   bool isExtern = false;
   std::vector<uint8_t> initialiser;
   int line = 0;
@@ -87,14 +87,14 @@ struct Entry {
   std::vector<Instruction> instructions;
   std::vector<Label> labels;
   std::vector<BranchTargets> branchTargets;
-  std::vector<int> scopeParents;   ///< scope -> enclosing scope, -1 for the body
+  std::vector<int> scopeParents; ///< scope -> enclosing scope, -1 for the body
   uint32_t requiredThreads[3] = {}, maxThreads[3] = {}, requiredCluster[3] = {};
   uint32_t maxRegisters = 0;
   bool hasLaunchBounds = false;
 };
 
 struct Module {
-  std::string text;                ///< every string_view above points into it
+  std::string text; ///< every string_view above points into it
   std::string version, target;
   std::vector<Variable> variables; ///< module scope
   std::vector<Entry> entries;

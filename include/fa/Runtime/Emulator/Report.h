@@ -25,15 +25,15 @@ const char *nameOf(ReportKind kind);
 /// One finding. The same (kind, line, other line) is reported once per launch and counted in `count`.
 struct Report {
   ReportKind kind = ReportKind::Protocol;
-  bool fatal = false;      ///< stopped the launch
-  int ptxLine = 0;         ///< 1-based line of the PTX text
-  int otherLine = 0;       ///< line of the access it conflicts with; 0: none
-  uint32_t cta[3] = {};    ///< block index
-  int warp = -1;           ///< within the CTA; -1: an asynchronous agent
-  int lane = -1;           ///< first lane concerned; -1: the whole warp
-  uint64_t address = 0;    ///< shared: byte offset in the CTA's window; global: device address
-  std::string message;     ///< `expected X, but got Y`, lower case
-  std::string nearest;     ///< nearest allocation, shared variable or barrier
+  bool fatal = false;   ///< stopped the launch
+  int ptxLine = 0;      ///< 1-based line of the PTX text
+  int otherLine = 0;    ///< line of the access it conflicts with; 0: none
+  uint32_t cta[3] = {}; ///< block index
+  int warp = -1;        ///< within the CTA; -1: an asynchronous agent
+  int lane = -1;        ///< first lane concerned; -1: the whole warp
+  uint64_t address = 0; ///< shared: byte offset in the CTA's window; global: device address
+  std::string message;  ///< `expected X, but got Y`, lower case
+  std::string nearest;  ///< nearest allocation, shared variable or barrier
   uint64_t count = 1;
 };
 /// One line: `race: line 210 (other line 188), block (3,0,0), warp 4, lane 0: message [nearest]`.
@@ -41,9 +41,9 @@ std::string toString(const Report &report);
 
 /// Bytes of one allocation that a kernel touched.
 struct BufferTraffic {
-  std::string name;        ///< as given to allocate, or its address
+  std::string name; ///< as given to allocate, or its address
   uint64_t address = 0;
-  uint64_t bytesRead = 0;  ///< in-bounds bytes read by any path (generic, cp.async, TMA)
+  uint64_t bytesRead = 0; ///< in-bounds bytes read by any path (generic, cp.async, TMA)
   uint64_t bytesWritten = 0;
   uint64_t tmaBytesRead = 0; ///< the part of bytesRead that came through tensor maps and bulk copies
   uint64_t tmaBytesWritten = 0;
@@ -55,12 +55,12 @@ struct Counters {
   uint64_t threadInstructions = 0;
   uint64_t wgmmaMacs = 0;
   uint64_t mmaMacs = 0;
-  uint64_t wgmmaInstructions = 0;    ///< warpgroup-wide operations
+  uint64_t wgmmaInstructions = 0; ///< warpgroup-wide operations
   uint64_t tmaLoads = 0, tmaStores = 0;
   uint64_t sharedReadTransactions = 0, sharedWriteTransactions = 0; ///< 128-byte wavefronts
-  uint64_t sharedBankConflicts = 0;  ///< wavefronts beyond the least possible
-  uint64_t globalSectors = 0;        ///< 32-byte sectors touched by ld/st/cp.async
-  uint64_t barrierWaits = 0;         ///< blocked at a named barrier
+  uint64_t sharedBankConflicts = 0;                                 ///< wavefronts beyond the least possible
+  uint64_t globalSectors = 0;                                       ///< 32-byte sectors touched by ld/st/cp.async
+  uint64_t barrierWaits = 0;                                        ///< blocked at a named barrier
   uint64_t failedTryWaits = 0;
   std::map<std::string, uint64_t> opcodes; ///< opcode -> warp instructions
   std::vector<BufferTraffic> buffers;
@@ -68,8 +68,8 @@ struct Counters {
 
 /// One span on one track. Time in scheduler ticks (one tick = one warp instruction of that CTA's host thread).
 struct TimelineEvent {
-  uint32_t cta = 0;     ///< linear block index
-  std::string track;    ///< "warp 3", "wgmma 1", "tma"
+  uint32_t cta = 0;  ///< linear block index
+  std::string track; ///< "warp 3", "wgmma 1", "tma"
   std::string name;
   uint64_t begin = 0, end = 0;
   int ptxLine = 0;

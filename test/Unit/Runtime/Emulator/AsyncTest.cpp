@@ -8,7 +8,8 @@ namespace {
 /// D[64 x 8] = A[64 x 16] B[16 x 8] in bf16 without swizzle: A is all ones, B[k][n] = n.
 /// K-major tiles of 8 x 8 core matrices: the two k cores 128 bytes apart (LBO), the next 8 rows 256 bytes (SBO).
 struct Product {
-  std::string proxyFence = "fence.proxy.async.shared::cta;\n", fence = "wgmma.fence.sync.aligned;\n", beforeWait, wait = "wgmma.wait_group.sync.aligned 0;\n";
+  std::string proxyFence = "fence.proxy.async.shared::cta;\n", fence = "wgmma.fence.sync.aligned;\n", beforeWait,
+              wait = "wgmma.wait_group.sync.aligned 0;\n";
   std::string descriptor = "mov.b64 %rd7, %rd6;\n", scaleD = "0";
 
   TinyKernel kernel() const {
@@ -16,7 +17,8 @@ struct Product {
     result.block = 128;
     result.outputs = 512;
     result.moduleScope = ".shared .align 128 .b8 a[2048];\n.shared .align 128 .b8 b[256];";
-    result.body = R"(
+    result.body =
+        R"(
       mov.u32 %r1, a;
       mad.lo.u32 %r2, %r0, 16, %r1;
       mov.u32 %r3, 0x3f803f80;
@@ -30,7 +32,8 @@ struct Product {
       cvt.rn.bf16x2.f32 %r5, %f1, %f1;
       st.shared.v4.b32 [%r4], {%r5, %r5, %r5, %r5};
     READY:
-    )" + proxyFence + R"(
+    )" + proxyFence +
+        R"(
       bar.sync 0;
       shr.u32 %r6, %r1, 4;
       cvt.u64.u32 %rd5, %r6;
@@ -39,8 +42,12 @@ struct Product {
       shr.u32 %r7, %r7, 4;
       cvt.u64.u32 %rd6, %r7;
       or.b64 %rd6, %rd6, 0x0000001000080000;
-    )" + descriptor + "mov.f32 %f10, 0f3F800000;\nmov.f32 %f11, %f10;\nmov.f32 %f12, %f10;\nmov.f32 %f13, %f10;\nsetp.ne.b32 %p2, " + scaleD + ", 0;\n" + fence +
-                  "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f10, %f11, %f12, %f13}, %rd5, %rd7, %p2, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\n" + beforeWait + wait + R"(
+    )" + descriptor +
+        "mov.f32 %f10, 0f3F800000;\nmov.f32 %f11, %f10;\nmov.f32 %f12, %f10;\nmov.f32 %f13, %f10;\nsetp.ne.b32 %p2, " +
+        scaleD + ", 0;\n" + fence +
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f10, %f11, %f12, %f13}, %rd5, %rd7, %p2, 1, 1, 0, "
+        "0;\nwgmma.commit_group.sync.aligned;\n" +
+        beforeWait + wait + R"(
       mad.lo.u32 %r8, %r0, 16, 0;
       cvt.u64.u32 %rd8, %r8;
       add.u64 %rd8, %rd0, %rd8;
@@ -129,18 +136,24 @@ TEST(Wgmma, NeedsAWholeWarpgroup) {
 }
 
 struct BulkCopy {
-  std::string init = "mbarrier.init.shared.b64 [full], 1;\nfence.mbarrier_init.release.cluster;\n", expect = "128", wait = "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n@!%p2 bra WAIT;\n";
-  std::string proxyFence = "fence.proxy.async.shared::cta;\n", storeWait = "cp.async.bulk.wait_group.read 0;\n", afterStore;
+  std::string init = "mbarrier.init.shared.b64 [full], 1;\nfence.mbarrier_init.release.cluster;\n", expect = "128",
+              wait = "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n@!%p2 bra WAIT;\n";
+  std::string proxyFence = "fence.proxy.async.shared::cta;\n", storeWait = "cp.async.bulk.wait_group.read 0;\n",
+              afterStore;
 
   TinyKernel kernel() const {
     TinyKernel result;
     for (uint32_t i = 0; i < 32; ++i)
       result.input.push_back(100 + i);
     result.moduleScope = ".shared .align 128 .b8 s[128];\n.shared .align 8 .b64 full;";
-    result.body = "mov.u32 %r1, s;\nmad.lo.u32 %r2, %r0, 4, %r1;\nsetp.ne.u32 %p1, %r0, 0;\n@%p1 bra GO;\n" + init + "mbarrier.arrive.expect_tx.shared.b64 %rd5, [full], " + expect +
-                  ";\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd1], 128, [full];\nGO:\nbar.warp.sync -1;\n" + wait +
-                  "ld.shared.u32 %r3, [%r2];\nadd.u32 %r3, %r3, 1;\nst.shared.u32 [%r2], %r3;\n" + proxyFence +
-                  "bar.warp.sync -1;\n@%p1 bra END;\ncp.async.bulk.global.shared::cta.bulk_group [%rd0], [s], 128;\ncp.async.bulk.commit_group;\n" + storeWait + afterStore + "END:";
+    result.body = "mov.u32 %r1, s;\nmad.lo.u32 %r2, %r0, 4, %r1;\nsetp.ne.u32 %p1, %r0, 0;\n@%p1 bra GO;\n" + init +
+                  "mbarrier.arrive.expect_tx.shared.b64 %rd5, [full], " + expect +
+                  ";\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd1], 128, "
+                  "[full];\nGO:\nbar.warp.sync -1;\n" +
+                  wait + "ld.shared.u32 %r3, [%r2];\nadd.u32 %r3, %r3, 1;\nst.shared.u32 [%r2], %r3;\n" + proxyFence +
+                  "bar.warp.sync -1;\n@%p1 bra END;\ncp.async.bulk.global.shared::cta.bulk_group [%rd0], [s], "
+                  "128;\ncp.async.bulk.commit_group;\n" +
+                  storeWait + afterStore + "END:";
     return result;
   }
 };
@@ -183,7 +196,9 @@ TEST(Bulk, CorruptTensorMap) {
   TinyKernel kernel;
   kernel.moduleScope = ".global .align 128 .b8 map[128];\n.shared .align 128 .b8 s[128];\n.shared .align 8 .b64 full;";
   kernel.block = 1;
-  kernel.body = "mbarrier.init.shared.b64 [full], 1;\nfence.mbarrier_init.release.cluster;\nmov.u64 %rd5, map;\ncp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd5, {0, 0}], [full];";
+  kernel.body =
+      "mbarrier.init.shared.b64 [full], 1;\nfence.mbarrier_init.release.cluster;\nmov.u64 %rd5, "
+      "map;\ncp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd5, {0, 0}], [full];";
   auto result = run(kernel);
   ASSERT_NE(result.find(ReportKind::Protocol), nullptr) << result.all();
   EXPECT_NE(result.find(ReportKind::Protocol)->message.find("tensor map"), std::string::npos);

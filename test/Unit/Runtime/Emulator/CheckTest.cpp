@@ -11,14 +11,13 @@ TinyKernel exchange(const std::string &between) {
   kernel.block = 64;
   kernel.outputs = 64;
   kernel.moduleScope = ".shared .align 4 .b8 s[256];";
-  kernel.body = "mov.u32 %r1, s;\nmad.lo.u32 %r2, %r0, 4, %r1;\nst.shared.u32 [%r2], %r0;\n" + between +
-                "\nxor.b32 %r3, %r0, 32;\nmad.lo.u32 %r3, %r3, 4, %r1;\nld.shared.u32 %r4, [%r3];\nst.global.u32 [%rd2], %r4;";
+  kernel.body =
+      "mov.u32 %r1, s;\nmad.lo.u32 %r2, %r0, 4, %r1;\nst.shared.u32 [%r2], %r0;\n" + between +
+      "\nxor.b32 %r3, %r0, 32;\nmad.lo.u32 %r3, %r3, 4, %r1;\nld.shared.u32 %r4, [%r3];\nst.global.u32 [%rd2], %r4;";
   return kernel;
 }
 
-TEST(Races, BarrierOrders) {
-  EXPECT_EQ(runClean(exchange("bar.sync 0;")).words[3], 35u);
-}
+TEST(Races, BarrierOrders) { EXPECT_EQ(runClean(exchange("bar.sync 0;")).words[3], 35u); }
 
 TEST(Races, MissingBarrierNamesBothLines) {
   TinyKernel kernel = exchange("");
@@ -26,7 +25,9 @@ TEST(Races, MissingBarrierNamesBothLines) {
   const Report *report = result.find(ReportKind::Race);
   ASSERT_NE(report, nullptr);
   int store = lineOf(kernel.text(), "st.shared"), load = lineOf(kernel.text(), "ld.shared");
-  EXPECT_TRUE((report->ptxLine == load && report->otherLine == store) || (report->ptxLine == store && report->otherLine == load)) << toString(*report);
+  EXPECT_TRUE((report->ptxLine == load && report->otherLine == store) ||
+              (report->ptxLine == store && report->otherLine == load))
+      << toString(*report);
   EXPECT_NE(report->nearest.find("s+"), std::string::npos);
   EXPECT_EQ(result.launch.status.error().code, LaunchFailed);
 }
@@ -74,7 +75,9 @@ TEST(Races, CopyIsReadBeforeItsWait) {
   TinyKernel kernel;
   kernel.input.assign(32, 1);
   kernel.moduleScope = ".shared .align 16 .b8 s[128];";
-  kernel.body = "mov.u32 %r1, s;\nmad.lo.u32 %r1, %r0, 4, %r1;\ncp.async.ca.shared.global [%r1], [%rd3], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r2, [%r1];\nst.global.u32 [%rd2], %r2;";
+  kernel.body =
+      "mov.u32 %r1, s;\nmad.lo.u32 %r1, %r0, 4, %r1;\ncp.async.ca.shared.global [%r1], [%rd3], "
+      "4;\ncp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r2, [%r1];\nst.global.u32 [%rd2], %r2;";
   EXPECT_NE(run(kernel).find(ReportKind::Race), nullptr);
   kernel.body.replace(kernel.body.find("wait_group 1"), 12, "wait_group 0");
   EXPECT_EQ(run(kernel).all(), "");
@@ -106,7 +109,8 @@ TEST(Registers, ManyLiveValuesKeepApart) {
     body += "mad.lo.u32 %r" + std::to_string(i) + ", %r0, " + std::to_string(i) + ", " + std::to_string(i * i) + ";\n";
   body += "mov.u32 %r100, 0;\n";
   for (int i = 99; i > 0; --i)
-    body += "add.u32 %r100, %r100, %r" + std::to_string(i) + ";\nmul.wide.u32 %rd5, %r100, 3;\ncvt.u32.u64 %r100, %rd5;\n";
+    body +=
+        "add.u32 %r100, %r100, %r" + std::to_string(i) + ";\nmul.wide.u32 %rd5, %r100, 3;\ncvt.u32.u64 %r100, %rd5;\n";
   TinyKernel kernel;
   kernel.body = body + "st.global.u32 [%rd2], %r100;";
   auto words = runClean(kernel).words;
@@ -133,14 +137,19 @@ std::string refused(const std::function<void(LaunchRequest &)> &change, const st
 }
 
 TEST(Launch, RequestsThatCannotStart) {
-  EXPECT_NE(refused([](auto &r) { r.entry = "other"; }).find("expected an entry of the module, but got `other`"), std::string::npos);
-  EXPECT_NE(refused([](auto &r) { r.parameters.resize(8); }).find("expected 20 bytes of parameters"), std::string::npos);
+  EXPECT_NE(refused([](auto &r) { r.entry = "other"; }).find("expected an entry of the module, but got `other`"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto &r) { r.parameters.resize(8); }).find("expected 20 bytes of parameters"),
+            std::string::npos);
   EXPECT_NE(refused([](auto &r) { r.block[0] = 2048; }).find("block size"), std::string::npos);
   EXPECT_NE(refused([](auto &r) { r.grid[1] = 0; }).find("grid size"), std::string::npos);
-  EXPECT_NE(refused([](auto &r) { r.block[0] = 64; }, ".maxntid 32, 1, 1").find("at most 32 threads"), std::string::npos);
-  EXPECT_NE(refused([](auto &r) { r.block[0] = 16; }, ".reqntid 32, 1, 1").find("requires (.reqntid)"), std::string::npos);
+  EXPECT_NE(refused([](auto &r) { r.block[0] = 64; }, ".maxntid 32, 1, 1").find("at most 32 threads"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto &r) { r.block[0] = 16; }, ".reqntid 32, 1, 1").find("requires (.reqntid)"),
+            std::string::npos);
   EXPECT_NE(refused([](auto &r) { r.dynamicSharedBytes = 300000; }).find("bytes of shared memory"), std::string::npos);
-  EXPECT_NE(refused([](auto &r) { r.grid[0] = 3, r.cluster[0] = 2; }).find("multiple of the cluster size"), std::string::npos);
+  EXPECT_NE(refused([](auto &r) { r.grid[0] = 3, r.cluster[0] = 2; }).find("multiple of the cluster size"),
+            std::string::npos);
 }
 
 TEST(Launch, DeviceMemoryIsLimited) {

@@ -12,7 +12,9 @@ const float tiny = std::numeric_limits<float>::denorm_min() * 5;
 
 /// %f1, %f2, %f3 from the operands, %f4 back.
 float apply(const std::string &instruction, float a, float b = 0, float c = 0) {
-  return asFloat(evaluateOne("mov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\nmov.b32 %f3, %r3;\n" + instruction + "\nmov.b32 %r4, %f4;", asBits(a), asBits(b), asBits(c)));
+  return asFloat(
+      evaluateOne("mov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\nmov.b32 %f3, %r3;\n" + instruction + "\nmov.b32 %r4, %f4;",
+                  asBits(a), asBits(b), asBits(c)));
 }
 
 TEST(Float, Basics) {
@@ -72,7 +74,9 @@ TEST(Float, SpecialFunctions) {
 TEST(Convert, PackedPairsPutTheFirstOperandHigh) {
   EXPECT_EQ(evaluateOne("cvt.rn.bf16x2.f32 %r4, %r1, %r2;", asBits(1.0f), asBits(-2.0f)), 0x3f80c000u);
   EXPECT_EQ(evaluateOne("cvt.rn.f16x2.f32 %r4, %r1, %r2;", asBits(1.0f), asBits(65536.0f)), 0x3c007c00u);
-  EXPECT_EQ(evaluateOne("cvt.rn.satfinite.e4m3x2.f32 %h1, %r1, %r2;\nmov.b32 %r4, {%h1, %h1};", asBits(1000.0f), asBits(-1.0f)), 0x7eb87eb8u);
+  EXPECT_EQ(evaluateOne("cvt.rn.satfinite.e4m3x2.f32 %h1, %r1, %r2;\nmov.b32 %r4, {%h1, %h1};", asBits(1000.0f),
+                        asBits(-1.0f)),
+            0x7eb87eb8u);
   EXPECT_EQ(evaluateOne("mov.b32 {%h1, %h2}, %r1;\ncvt.rn.f16x2.e4m3x2 %r4, %h1;", 0x387e), 0x3c005f00u);
 }
 
@@ -90,7 +94,8 @@ TEST(Convert, IntegerWidths) {
   EXPECT_EQ(evaluateOne("cvt.u32.u8 %r4, %r1;", 0x180), 0x80u);
   EXPECT_EQ(evaluateOne("cvt.sat.u8.s32 %r4, %r1;", 300), 255u);
   EXPECT_EQ(evaluateOne("cvt.sat.s8.s32 %r4, %r1;", static_cast<uint32_t>(-300)), 0xffffff80u);
-  EXPECT_EQ(evaluateOne("cvt.s64.s32 %rd5, %r1;\nshr.u64 %rd5, %rd5, 32;\ncvt.u32.u64 %r4, %rd5;", 0x80000000), 0xffffffffu);
+  EXPECT_EQ(evaluateOne("cvt.s64.s32 %rd5, %r1;\nshr.u64 %rd5, %rd5, 32;\ncvt.u32.u64 %r4, %rd5;", 0x80000000),
+            0xffffffffu);
   EXPECT_EQ(evaluateOne("cvt.rn.f32.u32 %r4, %r1;", 0xffffffff), asBits(4294967296.0f));
   EXPECT_EQ(evaluateOne("cvt.rz.f32.u32 %r4, %r1;", 0xffffffff), asBits(4294967040.0f));
 }
@@ -104,7 +109,10 @@ TEST(Convert, Halves) {
 }
 
 TEST(Double, ArithmeticAndConversion) {
-  EXPECT_EQ(evaluateOne("cvt.f64.f32 %fd1, %r1;\ncvt.rn.f64.s32 %fd2, %r2;\nfma.rn.f64 %fd3, %fd1, %fd2, 0d3FF0000000000000;\ncvt.rn.f32.f64 %r4, %fd3;", asBits(1.5f), 4), asBits(7.0f));
+  EXPECT_EQ(evaluateOne("cvt.f64.f32 %fd1, %r1;\ncvt.rn.f64.s32 %fd2, %r2;\nfma.rn.f64 %fd3, %fd1, %fd2, "
+                        "0d3FF0000000000000;\ncvt.rn.f32.f64 %r4, %fd3;",
+                        asBits(1.5f), 4),
+            asBits(7.0f));
   EXPECT_EQ(evaluateOne("cvt.rn.f64.s32 %fd1, %r1;\nsqrt.rn.f64 %fd2, %fd1;\ncvt.rzi.s32.f64 %r4, %fd2;", 49), 7u);
 }
 

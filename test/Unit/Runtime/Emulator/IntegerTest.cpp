@@ -23,9 +23,12 @@ TEST(Integer, Arithmetic) {
 }
 
 TEST(Integer, WideAndSixtyFourBit) {
-  EXPECT_EQ(evaluateOne("mul.wide.s32 %rd5, %r1, %r2;\nshr.u64 %rd5, %rd5, 32;\ncvt.u32.u64 %r4, %rd5;", 0xffffffff, 2), 0xffffffffu);
-  EXPECT_EQ(evaluateOne("mul.wide.u32 %rd5, %r1, %r2;\nshr.u64 %rd5, %rd5, 32;\ncvt.u32.u64 %r4, %rd5;", 0xffffffff, 2), 1u);
-  EXPECT_EQ(evaluateOne("mov.b64 %rd5, {%r1, %r2};\nadd.u64 %rd5, %rd5, 1;\nmov.b64 {%r6, %r4}, %rd5;", 0xffffffff, 7), 8u);
+  EXPECT_EQ(evaluateOne("mul.wide.s32 %rd5, %r1, %r2;\nshr.u64 %rd5, %rd5, 32;\ncvt.u32.u64 %r4, %rd5;", 0xffffffff, 2),
+            0xffffffffu);
+  EXPECT_EQ(evaluateOne("mul.wide.u32 %rd5, %r1, %r2;\nshr.u64 %rd5, %rd5, 32;\ncvt.u32.u64 %r4, %rd5;", 0xffffffff, 2),
+            1u);
+  EXPECT_EQ(evaluateOne("mov.b64 %rd5, {%r1, %r2};\nadd.u64 %rd5, %rd5, 1;\nmov.b64 {%r6, %r4}, %rd5;", 0xffffffff, 7),
+            8u);
   EXPECT_EQ(evaluateOne("add.cc.u32 %r5, %r1, %r2;\naddc.u32 %r4, %r3, 0;", 0xffffffff, 1, 41), 42u);
   EXPECT_EQ(evaluateOne("sub.cc.u32 %r5, %r1, %r2;\nsubc.u32 %r4, %r3, 0;", 0, 1, 41), 40u);
   EXPECT_EQ(evaluateOne("mov.b32 {%h1, %h2}, %r1;\nmov.b32 %r4, {%h2, %h1};", 0x12345678), 0x56781234u);
@@ -49,8 +52,10 @@ TEST(Integer, Bits) {
   EXPECT_EQ(evaluateOne("bfe.s32 %r4, %r1, %r2, %r3;", 0x0000f000, 12, 4), 0xffffffffu);
   EXPECT_EQ(evaluateOne("bfe.s32 %r4, %r1, %r2, %r3;", 0x80000000, 28, 8), 0xfffffff8u);
   EXPECT_EQ(evaluateOne("bfi.b32 %r4, %r1, %r2, 4, 8;", 0xfff, 0), 0xff0u);
-  EXPECT_EQ(evaluateOne("prmt.b32 %r4, %r1, %r2, %r3;", 0x33221100, 0x77665584, 0x0c74), 0x00ff7784u); // c: sign of byte 4
-  EXPECT_EQ(evaluateOne("lop3.b32 %r4, %r1, %r2, %r3, 0x96;", 0xff00ff00, 0xf0f0f0f0, 0xcccccccc), 0xff00ff00u ^ 0xf0f0f0f0u ^ 0xccccccccu);
+  EXPECT_EQ(evaluateOne("prmt.b32 %r4, %r1, %r2, %r3;", 0x33221100, 0x77665584, 0x0c74),
+            0x00ff7784u); // c: sign of byte 4
+  EXPECT_EQ(evaluateOne("lop3.b32 %r4, %r1, %r2, %r3, 0x96;", 0xff00ff00, 0xf0f0f0f0, 0xcccccccc),
+            0xff00ff00u ^ 0xf0f0f0f0u ^ 0xccccccccu);
   EXPECT_EQ(evaluateOne("dp4a.s32.s32 %r4, %r1, %r2, %r3;", 0xff020304, 0x01010101, 10), 18u);
 }
 
@@ -59,9 +64,17 @@ TEST(Integer, Comparisons) {
   EXPECT_EQ(evaluateOne(std::string("setp.lt.s32 %p1, %r1, %r2;") + choose, 0xffffffff, 0), 1u);
   EXPECT_EQ(evaluateOne(std::string("setp.lt.u32 %p1, %r1, %r2;") + choose, 0xffffffff, 0), 2u);
   EXPECT_EQ(evaluateOne(std::string("setp.hs.u32 %p1, %r1, %r2;") + choose, 5, 5), 1u);
-  EXPECT_EQ(evaluateOne(std::string("setp.ne.b32 %p2, 1, 0;\nsetp.eq.and.s32 %p1|%p3, %r1, %r2, !%p2;") + choose, 4, 4), 2u);
-  EXPECT_EQ(evaluateOne("setp.ne.b32 %p2, 1, 0;\nsetp.eq.and.s32 %p1|%p3, %r1, %r2, %p2;\nselp.u32 %r4, 1, 2, %p3;", 4, 5), 1u);
-  EXPECT_EQ(evaluateOne(std::string("setp.eq.s32 %p2, %r1, 1;\nsetp.eq.s32 %p3, %r2, 2;\nxor.pred %p4, %p2, %p3;\nnot.pred %p1, %p4;") + choose, 1, 2), 1u);
+  EXPECT_EQ(evaluateOne(std::string("setp.ne.b32 %p2, 1, 0;\nsetp.eq.and.s32 %p1|%p3, %r1, %r2, !%p2;") + choose, 4, 4),
+            2u);
+  EXPECT_EQ(
+      evaluateOne("setp.ne.b32 %p2, 1, 0;\nsetp.eq.and.s32 %p1|%p3, %r1, %r2, %p2;\nselp.u32 %r4, 1, 2, %p3;", 4, 5),
+      1u);
+  EXPECT_EQ(evaluateOne(
+                std::string(
+                    "setp.eq.s32 %p2, %r1, 1;\nsetp.eq.s32 %p3, %r2, 2;\nxor.pred %p4, %p2, %p3;\nnot.pred %p1, %p4;") +
+                    choose,
+                1, 2),
+            1u);
   EXPECT_EQ(evaluateOne("slct.u32.s32 %r4, %r1, %r2, %r3;", 10, 20, 0x80000000), 20u);
 }
 
@@ -75,7 +88,8 @@ TEST(Integer, EachLaneOnItsOwn) {
 }
 
 TEST(Integer, GuardKeepsOtherLanes) {
-  auto words = evaluate("mov.u32 %r4, 7;\nand.b32 %r5, %r0, 1;\nsetp.eq.s32 %p1, %r5, 0;\n@!%p1 add.u32 %r4, %r0, 100;", {});
+  auto words =
+      evaluate("mov.u32 %r4, 7;\nand.b32 %r5, %r0, 1;\nsetp.eq.s32 %p1, %r5, 0;\n@!%p1 add.u32 %r4, %r0, 100;", {});
   for (uint32_t lane = 0; lane < 32; ++lane)
     EXPECT_EQ(words[lane], lane % 2 ? lane + 100 : 7);
 }

@@ -13,7 +13,8 @@ TEST(Memory, WidthsAndVectors) {
   kernel.input = {1, 2, 3, 4};
   kernel.outputs = 8;
   kernel.block = 1;
-  kernel.body = "ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];\nst.global.v2.b32 [%rd0], {%r4, %r3};\nst.global.u16 [%rd0+8], %r1;\nst.global.b8 [%rd0+11], %r2;";
+  kernel.body = "ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];\nst.global.v2.b32 [%rd0], {%r4, "
+                "%r3};\nst.global.u16 [%rd0+8], %r1;\nst.global.b8 [%rd0+11], %r2;";
   auto words = runClean(kernel).words;
   EXPECT_EQ(words[0], 4u);
   EXPECT_EQ(words[1], 3u);
@@ -22,7 +23,8 @@ TEST(Memory, WidthsAndVectors) {
 
 TEST(Memory, SharedLocalConstantAndGeneric) {
   TinyKernel kernel;
-  kernel.moduleScope = ".const .align 4 .u32 table[4] = {10, 20, 30, 40};\n.global .u32 scale = 3;\n.shared .align 16 .b8 tile[256];";
+  kernel.moduleScope =
+      ".const .align 4 .u32 table[4] = {10, 20, 30, 40};\n.global .u32 scale = 3;\n.shared .align 16 .b8 tile[256];";
   kernel.body = R"(
     .local .align 4 .b8 depot[16];
     shl.b32 %r1, %r0, 2;
@@ -53,7 +55,8 @@ TEST(Memory, SharedLocalConstantAndGeneric) {
 TEST(Memory, ParametersByAddress) {
   TinyKernel kernel;
   kernel.scalar = 77;
-  kernel.body = "mov.b64 %rd5, n;\nld.param.u32 %r1, [%rd5];\ncvta.param.u64 %rd6, %rd5;\nld.u32 %r2, [%rd6];\nadd.u32 %r1, %r1, %r2;\nst.global.u32 [%rd2], %r1;";
+  kernel.body = "mov.b64 %rd5, n;\nld.param.u32 %r1, [%rd5];\ncvta.param.u64 %rd6, %rd5;\nld.u32 %r2, [%rd6];\nadd.u32 "
+                "%r1, %r1, %r2;\nst.global.u32 [%rd2], %r1;";
   EXPECT_EQ(runClean(kernel).words[3], 154u);
 }
 
@@ -210,7 +213,8 @@ TEST(Counters, BytesOfEachBuffer) {
   kernel.input.assign(32, 1);
   kernel.options.countOpcodes = kernel.options.countConflicts = true;
   kernel.moduleScope = ".shared .align 4 .b8 s[4096];";
-  kernel.body = "ld.global.u32 %r1, [%rd3];\nst.global.u32 [%rd2], %r1;\nmov.u32 %r2, s;\nmad.lo.u32 %r2, %r0, 128, %r2;\nst.shared.u32 [%r2], %r1;";
+  kernel.body = "ld.global.u32 %r1, [%rd3];\nst.global.u32 [%rd2], %r1;\nmov.u32 %r2, s;\nmad.lo.u32 %r2, %r0, 128, "
+                "%r2;\nst.shared.u32 [%r2], %r1;";
   auto counters = runClean(kernel).launch.counters;
   ASSERT_EQ(counters.buffers.size(), 2u);
   for (const BufferTraffic &buffer : counters.buffers) {

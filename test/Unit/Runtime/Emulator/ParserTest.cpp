@@ -11,7 +11,9 @@ namespace {
 
 const std::string header = ".version 8.6\n.target sm_90a\n.address_size 64\n";
 
-std::string entry(const std::string &body) { return header + ".visible .entry k(.param .u64 p0)\n{\n" + body + "\nret;\n}\n"; }
+std::string entry(const std::string &body) {
+  return header + ".visible .entry k(.param .u64 p0)\n{\n" + body + "\nret;\n}\n";
+}
 
 std::string errorOf(const std::string &text) {
   Emulator device;
@@ -20,7 +22,8 @@ std::string errorOf(const std::string &text) {
 }
 
 TEST(Parser, NestedScopesMayRepeatNames) {
-  auto module = ptx::parse(entry(".reg .pred p;\n.reg .b32 a;\n{\n.reg .b32 a;\nL: mov.b32 a, 1;\n@p bra L;\n}\n{\n.reg .b32 a;\nL: mov.b32 a, 2;\n@!p bra L;\n}\nmov.b32 a, 3;"));
+  auto module = ptx::parse(entry(".reg .pred p;\n.reg .b32 a;\n{\n.reg .b32 a;\nL: mov.b32 a, 1;\n@p bra "
+                                 "L;\n}\n{\n.reg .b32 a;\nL: mov.b32 a, 2;\n@!p bra L;\n}\nmov.b32 a, 3;"));
   ASSERT_TRUE(module) << module.message();
   const ptx::Entry &k = (*module)->entries[0];
   EXPECT_EQ(k.labels.size(), 2u);
@@ -31,10 +34,11 @@ TEST(Parser, NestedScopesMayRepeatNames) {
 }
 
 TEST(Parser, OperandForms) {
-  auto module = ptx::parse(entry(".reg .pred p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<3>;\n.shared .align 8 .b8 s[64];\n"
-                                 "elect.sync %r0|p1, -1;\nelect.sync _|p1, 0xffffffff;\nld.shared.v2.b32 {%r0, %r1}, [s+8];\n"
-                                 "ld.param.b64 %rd0, [%rd1+-16];\nmov.b32 %r2, 0f3F800000;\nsetp.lt.s32 p1|p2, %r0, 010;\n"
-                                 "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%rd0, {%r1, 3}], [s];"));
+  auto module = ptx::parse(entry(
+      ".reg .pred p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<3>;\n.shared .align 8 .b8 s[64];\n"
+      "elect.sync %r0|p1, -1;\nelect.sync _|p1, 0xffffffff;\nld.shared.v2.b32 {%r0, %r1}, [s+8];\n"
+      "ld.param.b64 %rd0, [%rd1+-16];\nmov.b32 %r2, 0f3F800000;\nsetp.lt.s32 p1|p2, %r0, 010;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%rd0, {%r1, 3}], [s];"));
   ASSERT_TRUE(module) << module.message();
   const auto &code = (*module)->entries[0].instructions;
   EXPECT_EQ(code[0].operands[0].reg2, 1);
@@ -48,9 +52,12 @@ TEST(Parser, OperandForms) {
 }
 
 TEST(Parser, VariablesAndDirectives) {
-  auto module = ptx::parse(header + ".extern .shared .align 1024 .b8 smem[];\n.global .align 4 .u32 table[3] = {1, 2, 0xff};\n"
-                                    ".const .f32 half = 0f3F000000;\n.visible .entry k(.param .align 64 .b8 m[128], .param .u64 .ptr .global .align 1 p, .param .f32 s)\n"
-                                    ".reqntid 384, 1, 1\n.minnctapersm 1\n{\n.pragma \"nounroll\";\n.loc 1 2 3\nret;\n}\n.func helper { }\n");
+  auto module = ptx::parse(
+      header +
+      ".extern .shared .align 1024 .b8 smem[];\n.global .align 4 .u32 table[3] = {1, 2, 0xff};\n"
+      ".const .f32 half = 0f3F000000;\n.visible .entry k(.param .align 64 .b8 m[128], .param .u64 .ptr .global .align "
+      "1 p, .param .f32 s)\n"
+      ".reqntid 384, 1, 1\n.minnctapersm 1\n{\n.pragma \"nounroll\";\n.loc 1 2 3\nret;\n}\n.func helper { }\n");
   ASSERT_TRUE(module) << module.message();
   EXPECT_EQ((*module)->variables.size(), 3u);
   EXPECT_EQ((*module)->variables[1].initialiser.size(), 12u);
@@ -62,10 +69,15 @@ TEST(Parser, VariablesAndDirectives) {
 }
 
 TEST(Parser, ErrorsNameTheLine) {
-  EXPECT_NE(errorOf(entry("frobnicate.b32 a;")).find("ptx line 6: expected"), std::string::npos) << errorOf(entry("frobnicate.b32 a;"));
-  EXPECT_NE(errorOf(entry(".reg .b32 a;\nadd.q32 a, a, a;")).find("line 7: expected a known form of add, but got qualifier `q32`"), std::string::npos);
-  EXPECT_NE(errorOf(entry(".reg .b32 a;\nadd.s32 a, a;")).find("expected 3 operands for add.s32, but got 2"), std::string::npos);
-  EXPECT_NE(errorOf(entry(".reg .b32 a;\n.reg .b64 b;\nadd.s32 a, b, a;")).find("expected a 32-bit operand"), std::string::npos);
+  EXPECT_NE(errorOf(entry("frobnicate.b32 a;")).find("ptx line 6: expected"), std::string::npos)
+      << errorOf(entry("frobnicate.b32 a;"));
+  EXPECT_NE(errorOf(entry(".reg .b32 a;\nadd.q32 a, a, a;"))
+                .find("line 7: expected a known form of add, but got qualifier `q32`"),
+            std::string::npos);
+  EXPECT_NE(errorOf(entry(".reg .b32 a;\nadd.s32 a, a;")).find("expected 3 operands for add.s32, but got 2"),
+            std::string::npos);
+  EXPECT_NE(errorOf(entry(".reg .b32 a;\n.reg .b64 b;\nadd.s32 a, b, a;")).find("expected a 32-bit operand"),
+            std::string::npos);
   EXPECT_NE(errorOf(entry(".reg .b32 a;\nadd.s32 a, a, missing;")).find("`missing`"), std::string::npos);
   EXPECT_NE(errorOf(entry("bra nowhere;")).find("expected a label in scope, but got `nowhere`"), std::string::npos);
   EXPECT_NE(errorOf(entry(".reg .b32 a;\nmov.u32 a, %nosuch;")).find("%nosuch"), std::string::npos);

@@ -30,8 +30,10 @@ TEST(NamedBarrier, Reduction) {
   TinyKernel kernel;
   kernel.block = 64;
   kernel.outputs = 64;
-  kernel.body = "setp.lt.u32 %p1, %r0, 40;\nbar.red.popc.u32 %r1, 0, %p1;\nbar.red.and.pred %p2, 0, %p1;\nbar.red.or.pred %p3, 0, %p1;\n"
-                "selp.u32 %r2, 1000, 0, %p2;\nselp.u32 %r3, 100, 0, %p3;\nadd.u32 %r1, %r1, %r2;\nadd.u32 %r1, %r1, %r3;\nst.global.u32 [%rd2], %r1;";
+  kernel.body = "setp.lt.u32 %p1, %r0, 40;\nbar.red.popc.u32 %r1, 0, %p1;\nbar.red.and.pred %p2, 0, "
+                "%p1;\nbar.red.or.pred %p3, 0, %p1;\n"
+                "selp.u32 %r2, 1000, 0, %p2;\nselp.u32 %r3, 100, 0, %p3;\nadd.u32 %r1, %r1, %r2;\nadd.u32 %r1, %r1, "
+                "%r3;\nst.global.u32 [%rd2], %r1;";
   EXPECT_EQ(runClean(kernel).words[50], 140u);
 }
 
@@ -66,7 +68,8 @@ TEST(Deadlock, NamesEveryWaiter) {
   EXPECT_NE(report->message.find("waits for mbarrier full+0"), std::string::npos) << report->message;
   EXPECT_NE(report->message.find("phase 0, pending 1 of 1"), std::string::npos) << report->message;
   EXPECT_NE(report->message.find("waits for barrier 2 with 32 of 64 threads"), std::string::npos) << report->message;
-  EXPECT_NE(report->message.find("line " + std::to_string(lineOf(kernel.text(), "bar.sync 2"))), std::string::npos) << report->message;
+  EXPECT_NE(report->message.find("line " + std::to_string(lineOf(kernel.text(), "bar.sync 2"))), std::string::npos)
+      << report->message;
 }
 
 TEST(Budget, EndlessLoop) {
@@ -128,7 +131,8 @@ TEST(Mbarrier, MisuseIsReported) {
   EXPECT_NE(run(kernel).find(ReportKind::Protocol), nullptr); // plain access
   kernel.body = "mbarrier.init.shared.b64 [full], 2;\nmbarrier.init.shared.b64 [full], 2;";
   EXPECT_NE(run(kernel).find(ReportKind::Protocol), nullptr); // twice
-  kernel.body = "mbarrier.init.shared.b64 [full], 1;\nmbarrier.arrive.shared.b64 %rd5, [full];\nmbarrier.arrive.shared.b64 %rd5, [full];";
+  kernel.body = "mbarrier.init.shared.b64 [full], 1;\nmbarrier.arrive.shared.b64 %rd5, "
+                "[full];\nmbarrier.arrive.shared.b64 %rd5, [full];";
   EXPECT_NE(run(kernel).find(ReportKind::Protocol), nullptr); // nobody waited in between
   kernel.body = "mbarrier.init.shared.b64 [full], 2;\nmbarrier.inval.shared.b64 [full];\nst.shared.u32 [full], 3;";
   EXPECT_EQ(run(kernel).all(), "");
@@ -138,7 +142,8 @@ TEST(Mbarrier, InitialisationMustBeOrdered) {
   TinyKernel kernel;
   kernel.block = 64;
   kernel.moduleScope = ".shared .align 8 .b64 full;";
-  kernel.body = "setp.ne.u32 %p1, %r0, 0;\n@!%p1 mbarrier.init.shared.b64 [full], 64;\nmbarrier.arrive.shared.b64 %rd5, [full];";
+  kernel.body =
+      "setp.ne.u32 %p1, %r0, 0;\n@!%p1 mbarrier.init.shared.b64 [full], 64;\nmbarrier.arrive.shared.b64 %rd5, [full];";
   auto result = run(kernel);
   EXPECT_NE(result.find(ReportKind::Race), nullptr) << result.all();
 }
@@ -170,7 +175,8 @@ TEST(SetMaxRegisters, PoolLimitsIncrease) {
   TinyKernel kernel;
   kernel.block = 256;
   kernel.directives = ".reqntid 256, 1, 1\n.maxnreg 128";
-  kernel.body = "setp.lt.u32 %p1, %r0, 128;\n@%p1 bra LOW;\nsetmaxnreg.inc.sync.aligned.u32 232;\nbra.uni END;\nLOW:\nsetmaxnreg.dec.sync.aligned.u32 24;\nEND:";
+  kernel.body = "setp.lt.u32 %p1, %r0, 128;\n@%p1 bra LOW;\nsetmaxnreg.inc.sync.aligned.u32 232;\nbra.uni "
+                "END;\nLOW:\nsetmaxnreg.dec.sync.aligned.u32 24;\nEND:";
   EXPECT_EQ(run(kernel).all(), "");
   kernel.body = "setmaxnreg.inc.sync.aligned.u32 232;";
   auto result = run(kernel);
@@ -220,7 +226,8 @@ TEST(Seeds, SameSeedSameRun) {
   kernel.outputs = 4;
   kernel.options.seed = 3;
   kernel.options.checkRaces = false;
-  kernel.body = "setp.eq.u32 %p1, %r0, 77;\nLOOP: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, %r0;\n@%p2 bra LOOP;\natom.global.exch.b32 %r2, [%rd0], %r0;";
+  kernel.body = "setp.eq.u32 %p1, %r0, 77;\nLOOP: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, %r0;\n@%p2 bra "
+                "LOOP;\natom.global.exch.b32 %r2, [%rd0], %r0;";
   kernel.options.checkRegisters = false;
   uint32_t first = run(kernel).words[0];
   EXPECT_EQ(run(kernel).words[0], first);

@@ -121,8 +121,10 @@ TEST(Exchange, Shuffle) {
 
 TEST(Exchange, VoteMatchReduceElect) {
   EXPECT_EQ(evaluate("setp.lt.u32 %p1, %r0, 4;\nvote.sync.ballot.b32 %r4, %p1, -1;", {})[9], 15u);
-  EXPECT_EQ(evaluate("setp.lt.u32 %p1, %r0, 40;\nvote.sync.all.pred %p2, %p1, -1;\nselp.u32 %r4, 1, 0, %p2;", {})[3], 1u);
-  EXPECT_EQ(evaluate("setp.lt.u32 %p1, %r0, 4;\nvote.sync.any.pred %p2, !%p1, -1;\nselp.u32 %r4, 1, 0, %p2;", {})[3], 1u);
+  EXPECT_EQ(evaluate("setp.lt.u32 %p1, %r0, 40;\nvote.sync.all.pred %p2, %p1, -1;\nselp.u32 %r4, 1, 0, %p2;", {})[3],
+            1u);
+  EXPECT_EQ(evaluate("setp.lt.u32 %p1, %r0, 4;\nvote.sync.any.pred %p2, !%p1, -1;\nselp.u32 %r4, 1, 0, %p2;", {})[3],
+            1u);
   EXPECT_EQ(evaluate("redux.sync.add.s32 %r4, %r0, -1;", {})[3], 496u);
   EXPECT_EQ(evaluate("neg.s32 %r5, %r0;\nredux.sync.min.s32 %r4, %r5, -1;", {})[3], static_cast<uint32_t>(-31));
   EXPECT_EQ(evaluate("and.b32 %r5, %r0, 1;\nmatch.any.sync.b32 %r4, %r5, -1;", {})[3], 0xaaaaaaaau);
@@ -141,7 +143,8 @@ TEST(Exchange, SeedElectsAnotherLane) {
 
 TEST(Exchange, AbsentLaneIsReported) {
   TinyKernel kernel;
-  kernel.body = "setp.lt.u32 %p1, %r0, 16;\n@!%p1 bra OUT;\nshfl.sync.idx.b32 %r1, %r0, 20, 31, -1;\nst.global.u32 [%rd2], %r1;\nOUT:";
+  kernel.body = "setp.lt.u32 %p1, %r0, 16;\n@!%p1 bra OUT;\nshfl.sync.idx.b32 %r1, %r0, 20, 31, -1;\nst.global.u32 "
+                "[%rd2], %r1;\nOUT:";
   EXPECT_NE(run(kernel).find(ReportKind::Divergence), nullptr);
 }
 
