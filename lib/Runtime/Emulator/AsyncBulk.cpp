@@ -1,9 +1,9 @@
 // Bulk copies: tensor maps and plain spans, loads that complete on mbarriers, stores in bulk groups (PTX 9.7.9.27).
 #include "AsyncBulk.h"
+#include "GlobalRaces.h"
 #include "Handlers.h"
 #include "MbarrierUnit.h"
 #include "MemoryAccess.h"
-#include "Races.h"
 #include <cstdio>
 #include <cstring>
 
@@ -176,8 +176,18 @@ template <typename Visit> static void forEachChunk(const BulkOperation &operatio
     visit(swizzleAddress(operation.shared + at, swizzle), std::min(16u, operation.bytes - at));
 }
 
-static GlobalResolver resolver(Cluster &cluster, bool write) {
-  return [&cluster, write](uint64_t address, size_t bytes) -> uint8_t * {
+static RaceDetector::Agent agentOf(Cluster &cluster, BulkOperation &operation) {
+  RaceDetector::Agent agent;
+  agent.proxy = Proxy::Async;
+  agent.clock = &operation.clock;
+  agent.line = operation.line;
+  agent.warp = operation.warp;
+  agent.instr = operation.instr;
+  return agent;
+}
+
+static GlobalResolver resolver(Cluster &cluster, BulkOperation &operation, bool write) {
+  return [&cluster, &operation, write](uint64_t address, size_t bytes) -> uint8_t * {
     Launch &launch = *cluster.launch;
     Allocation *allocation = cluster.lastAllocation;
     if (!allocation || !allocation->contains(address, bytes)) {
@@ -193,18 +203,15 @@ static GlobalResolver resolver(Cluster &cluster, bool write) {
       launch.memory->markInitialised(*allocation, address, bytes);
     else if (launch.options->checkMemory && !launch.memory->isInitialised(*allocation, address, bytes))
       cluster.sawUninitialised = address;
+    bool reduces = operation.kind == Kind::TensorReduce || operation.kind == Kind::Reduce;
+    if (cluster.races && !reduces) {
+      RaceDetector::Agent agent = agentOf(cluster, operation);
+      agent.dimension = cluster.races->bulkWriteDimension(*operation.issuer, operation.warp->id);
+      agent.epoch = write ? static_cast<uint32_t>(operation.sequence) : 0;
+      checkGlobalAccess(agent, *operation.issuer, *allocation, address, bytes, write);
+    }
     return reinterpret_cast<uint8_t *>(address);
   };
-}
-
-static RaceDetector::Agent agentOf(Cluster &cluster, BulkOperation &operation) {
-  RaceDetector::Agent agent;
-  agent.proxy = Proxy::Async;
-  agent.clock = &operation.clock;
-  agent.line = operation.line;
-  agent.warp = operation.warp;
-  agent.instr = operation.instr;
-  return agent;
 }
 
 static bool failed(BulkOperation &operation, const Status &status) {
@@ -231,8 +238,8 @@ static void reportUninitialised(Cluster &cluster, BulkOperation &operation) {
 static void loadInto(Cluster &cluster, BulkOperation &operation, Cta &target) {
   SharedWindow shared{target.shared, target.sharedEnd};
   if (operation.kind == Kind::TensorLoad) {
-    auto moved =
-        loadBox(operation.map, operation.coordinates.data(), shared, operation.shared, resolver(cluster, false));
+    auto moved = loadBox(operation.map, operation.coordinates.data(), shared, operation.shared,
+                         resolver(cluster, operation, false));
     if (!moved) {
       failed(operation, moved.error());
       return;
@@ -244,7 +251,7 @@ static void loadInto(Cluster &cluster, BulkOperation &operation, Cta &target) {
   } else if (operation.bytes) {
     const uint8_t *source = operation.kind == Kind::SharedToCluster
                                 ? operation.issuer->shared + operation.sourceShared
-                                : resolver(cluster, false)(operation.global, operation.bytes);
+                                : resolver(cluster, operation, false)(operation.global, operation.bytes);
     if (operation.kind == Kind::SharedToCluster && cluster.races) {
       RaceDetector::Agent reader = agentOf(cluster, operation);
       Mbarrier *completes = target.findMbarrier(operation.mbarrier);
@@ -301,8 +308,8 @@ static void store(Cluster &cluster, BulkOperation &operation) {
   const uint8_t *source = operation.sharedCta->shared + operation.shared;
   switch (operation.kind) {
   case Kind::TensorStore: {
-    auto moved =
-        storeBox(operation.map, operation.coordinates.data(), shared, operation.shared, resolver(cluster, true));
+    auto moved = storeBox(operation.map, operation.coordinates.data(), shared, operation.shared,
+                          resolver(cluster, operation, true));
     if (!moved)
       failed(operation, moved.error());
     break;
@@ -310,19 +317,21 @@ static void store(Cluster &cluster, BulkOperation &operation) {
   case Kind::TensorReduce: {
     std::lock_guard lock(cluster.launch->atomicMutex);
     auto moved = reduceBox(operation.map, operation.coordinates.data(), shared, operation.shared,
-                           operation.info->reduction, resolver(cluster, true));
+                           operation.info->reduction, resolver(cluster, operation, true));
     if (!moved)
       failed(operation, moved.error());
     break;
   }
   case Kind::Reduce: {
     std::lock_guard lock(cluster.launch->atomicMutex);
-    if (uint8_t *target = operation.bytes ? resolver(cluster, true)(operation.global, operation.bytes) : nullptr)
+    if (uint8_t *target =
+            operation.bytes ? resolver(cluster, operation, true)(operation.global, operation.bytes) : nullptr)
       reduceBulk(operation.info->reduction, operation.info->type, target, source, operation.bytes);
     break;
   }
   default:
-    if (uint8_t *target = operation.bytes ? resolver(cluster, true)(operation.global, operation.bytes) : nullptr)
+    if (uint8_t *target =
+            operation.bytes ? resolver(cluster, operation, true)(operation.global, operation.bytes) : nullptr)
       std::memcpy(target, source, operation.bytes);
   }
 }

@@ -15,8 +15,10 @@ static void synchroniseThrough(WarpAccess &access, bool release, bool acquire) {
     return;
   for (uint32_t rest = access.mask; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
-    if (!(access.sharedMask >> lane & 1))
+    if (!(access.sharedMask >> lane & 1)) {
+      cluster.synchronisedGlobally |= acquire || access.kind == AccessKind::Atomic;
       continue;
+    }
     uint32_t offset = static_cast<uint32_t>(access.host[lane] - access.warp.cta->shared);
     Clock &clock = access.warp.cta->atomicClocks[{0, offset}];
     if (acquire)

@@ -278,6 +278,9 @@ Expected<LaunchResult> Emulator::launch(const Program &program, const LaunchRequ
   launch.parameters.resize(launch.parameters.size() + 16);
   launch.budget = static_cast<int64_t>(std::min<uint64_t>(state->options.instructionBudget, INT64_MAX));
 
+  if (state->options.checkRaces)
+    launch.globalShadows = std::vector<std::atomic<GlobalShadow *>>(state->memory.allocationsMade());
+
   auto begin = std::chrono::steady_clock::now();
   uint64_t clusters = uint64_t(launch.clusterGrid[0]) * launch.clusterGrid[1] * launch.clusterGrid[2];
   unsigned threads =

@@ -15,6 +15,7 @@ struct Cta;
 struct Cluster;
 struct Launch;
 class RaceDetector;
+struct GlobalShadow;
 
 /// Where lanes that diverged come together again: all live lanes of `mask` must arrive at `pc`.
 struct Join {
@@ -241,7 +242,8 @@ struct Cluster {
   uint64_t clusterGeneration = 0;
   Clock clusterArriving, clusterDone;
   Allocation *lastAllocation = nullptr;
-  uint64_t sawUninitialised = 0; ///< address that a bulk copy read and nobody wrote
+  bool synchronisedGlobally = false; ///< used atomics or acquire loads on global memory
+  uint64_t sawUninitialised = 0;     ///< address that a bulk copy read and nobody wrote
   std::vector<TimelineEvent> timeline;
 
   bool adversarial() const;
@@ -266,7 +268,8 @@ struct Launch {
   std::vector<Report> reports;
   std::map<std::tuple<int, int, int>, size_t> reportIndex;
   std::mutex atomicMutex;
-  std::map<uint64_t, Clock> unused;
+  std::vector<std::atomic<GlobalShadow *>> globalShadows; ///< by Allocation::index; owned
+  ~Launch();
   bool anyFatal = false;
 
   void report(Report report);

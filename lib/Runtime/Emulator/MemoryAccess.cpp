@@ -1,6 +1,6 @@
 // Judges and resolves the addresses of one memory instruction.
 #include "MemoryAccess.h"
-#include "Races.h"
+#include "GlobalRaces.h"
 #include <bit>
 #include <cstdio>
 
@@ -157,6 +157,8 @@ bool WarpAccess::resolveGlobal(uint32_t lanes) {
     LocalCounters::Traffic &traffic = cluster.counters->of(*allocation);
     traffic.read += reads ? bytes : 0;
     traffic.written += writes ? bytes : 0;
+    if (cluster.races && !strong && kind != AccessKind::Atomic)
+      checkGlobalAccess(cluster.races->warpAgent(warp, instr), *warp.cta, *allocation, address[lane], bytes, writes);
     if (!launch.options->checkMemory)
       continue;
     if (reads && !launch.memory->isInitialised(*allocation, address[lane], bytes))

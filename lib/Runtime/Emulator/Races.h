@@ -30,6 +30,7 @@ public:
   /// The warp now knows that operations up to `count` of an agent are complete.
   void observe(Warp &warp, uint32_t dimension, uint32_t count);
 
+  uint32_t dimensionsPerCta() const { return perCta; }
   uint32_t warpDimension(const Cta &cta, uint32_t warp) const { return cta.rank * perCta + warp; }
   uint32_t wgmmaDimension(const Cta &cta, uint32_t group) const { return cta.rank * perCta + warps + group; }
   uint32_t bulkReadDimension(const Cta &cta, uint32_t warp) const { return cta.rank * perCta + warps + groups + warp; }

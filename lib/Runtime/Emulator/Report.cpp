@@ -1,5 +1,6 @@
 // Filing and printing of findings.
 #include "fa/Runtime/Emulator/Report.h"
+#include "GlobalRaces.h"
 #include "Machine.h"
 #include <cstdio>
 
@@ -52,6 +53,11 @@ std::string toString(const Report &report) {
   if (report.count > 1)
     text += " (" + std::to_string(report.count) + " times)";
   return text;
+}
+
+Launch::~Launch() {
+  for (auto &shadow : globalShadows)
+    delete shadow.load();
 }
 
 void Launch::report(Report next) {

@@ -181,6 +181,7 @@ void ClusterRunner::setUpCta(Cta &cta, uint64_t index, uint32_t rank) {
 void ClusterRunner::setUp(uint64_t index) {
   cluster.random.seed(launch.options->seed * 0x9E3779B97F4A7C15ull + index);
   cluster.bulk.clear();
+  cluster.synchronisedGlobally = false;
   cluster.clusterGeneration = 0;
   cluster.clusterArriving.clear();
   cluster.clusterDone.clear();

@@ -83,6 +83,30 @@ TEST(Races, CopyIsReadBeforeItsWait) {
   EXPECT_EQ(run(kernel).all(), "");
 }
 
+TEST(Races, GlobalMemoryInsideABlock) {
+  TinyKernel kernel;
+  kernel.block = 64;
+  kernel.outputs = 64;
+  kernel.body = "st.global.u32 [%rd2], %r0;\nxor.b32 %r3, %r0, 32;\nmul.wide.u32 %rd5, %r3, 4;\nadd.u64 %rd5, %rd0, "
+                "%rd5;\nld.global.u32 %r4, [%rd5];";
+  EXPECT_NE(run(kernel).find(ReportKind::Race), nullptr);
+  kernel.body.insert(kernel.body.find("xor.b32"), "bar.sync 0;\n");
+  EXPECT_EQ(run(kernel).all(), "");
+}
+
+TEST(Races, GlobalMemoryBetweenBlocks) {
+  TinyKernel kernel;
+  kernel.grid = 4;
+  kernel.outputs = 32;
+  kernel.body = "st.global.u32 [%rd2], %r0;"; // every block writes the same words
+  auto result = run(kernel);
+  ASSERT_NE(result.find(ReportKind::Race), nullptr);
+  EXPECT_NE(result.find(ReportKind::Race)->nearest.find("\"out\""), std::string::npos);
+  kernel.body = "mov.u32 %r1, %ctaid.x;\nadd.u64 %rd5, %rd0, 0;\nshl.b32 %r2, %r1, 5;\nadd.u32 %r2, %r2, "
+                "%r0;\ncvt.u64.u32 %rd6, %r2;\nadd.u64 %rd5, %rd5, %rd6;\nst.global.u8 [%rd5], %r0;";
+  EXPECT_EQ(run(kernel).all(), ""); // neighbouring bytes of one word
+}
+
 TEST(Registers, NeverWritten) {
   TinyKernel kernel;
   kernel.body = "add.u32 %r1, %r2, 1;\nst.global.u32 [%rd2], %r1;";
