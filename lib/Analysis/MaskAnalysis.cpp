@@ -52,12 +52,17 @@ FailureOr<MaskAnalysis> MaskAnalysis::compute(Region &region, const MaskLengths 
   analysis.classifyOperands();
   analysis.bounds = computeMaskBounds(problem);
   if (mayOverflow(analysis.bounds))
-    analysis.bounds = MaskBounds::everyTile(problem, "the bounds could overflow 64 bits: every tile is visited");
-  if (options.prove && proveMaskBounds(problem, analysis.bounds) != ProofResult::Proved)
-    analysis.bounds = MaskBounds::everyTile(problem, "the bounds were not proved: every tile is visited");
+    analysis.fallBack("the bounds could overflow 64 bits: every tile is visited");
+  else if (options.proof && proveMaskBounds(problem, analysis.bounds, *options.proof) != ProofResult::Proved)
+    analysis.fallBack("the bounds were not proved: every tile is visited");
   if (!analysis.bounds.visibleExact)
     analysis.test = computeTileTest(problem);
   return analysis;
+}
+
+void MaskAnalysis::fallBack(std::string note) {
+  bounds = MaskBounds::everyTile(problem, std::move(note));
+  fallback = true;
 }
 
 bool MaskAnalysis::wantsTest() const {

@@ -32,8 +32,7 @@ static ProofResult proveNoPair(TileSystem &system, const MaskPredicate &mask, Ar
   return ProofResult::Proved;
 }
 
-ProofResult fa::proveMaskBounds(const TileProblem &problem, const MaskBounds &bounds) {
-  TileSystem system(problem, TileSystem::Effort::Integer);
+static ProofResult proveRemovedTiles(TileSystem &system, const MaskBounds &bounds) {
   AffineExpr k = system.dim(2);
   // Outside every run: below its start or at or above its end.
   std::vector<BoundFormula> outside;
@@ -45,19 +44,34 @@ ProofResult fa::proveMaskBounds(const TileProblem &problem, const MaskBounds &bo
     covers.push_back(run.cover);
     outside.push_back(BoundFormula::any({isBelow(k, TileBound::max(std::move(lower))), isAtOrAbove(k, run.upper)}));
   }
-  ProofResult result = proveNoPair(system, system.lift(problem.mask.mayHold()), outside);
-  MaskPredicate hidden = !system.lift(problem.mask.mustHold());
+  return proveNoPair(system, system.lift(system.problem.mask.mayHold()), outside);
+}
+
+static ProofResult proveFullTiles(TileSystem &system, const MaskBounds &bounds) {
+  AffineExpr k = system.dim(2);
+  int64_t tile = system.keyTile();
+  MaskPredicate hidden = !system.lift(system.problem.mask.mustHold());
   for (const auto &[begin, end] : bounds.fullRanges) {
-    if (result != ProofResult::Proved)
-      return result;
     std::vector<BoundFormula> inside = {isAtOrAbove(k, begin), isBelow(k, end)};
-    result = proveNoPair(system, hidden, inside);
+    ProofResult result = proveNoPair(system, hidden, inside);
     if (result != ProofResult::Proved)
       return result;
     // A full tile ends at or before Sk.
     SmallVector<AffineExpr> pastEnd(system.facts);
-    pastEnd.append({k, k * problem.keyTile + (problem.keyTile - 1) - system.sk});
+    pastEnd.append({k, k * tile + (tile - 1) - system.sk});
     result = conclude(system, mayHold(system, std::move(pastEnd), inside, 3));
+    if (result != ProofResult::Proved)
+      return result;
   }
+  return ProofResult::Proved;
+}
+
+ProofResult fa::proveMaskBounds(const TileProblem &problem, const MaskBounds &bounds, ProofScope scope) {
+  TileSystem system(problem, TileSystem::Effort::Integer);
+  ProofResult result = ProofResult::Proved;
+  if (scope != ProofScope::FullTiles)
+    result = proveRemovedTiles(system, bounds);
+  if (scope != ProofScope::RemovedTiles && result == ProofResult::Proved)
+    result = proveFullTiles(system, bounds);
   return result;
 }

@@ -172,7 +172,9 @@ void Parser::addCompile() {
           ->delimiter(',')
           ->allow_extra_args(false)
           ->take_all(),
-      app.add_flag("--remarks", flags.remarks, "print what passes have to say")};
+      app.add_flag("--remarks", flags.remarks, "print what passes have to say"),
+      app.add_flag("--validate", flags.validate, "confirm, pair by pair, that no tile was removed or unmasked wrongly"),
+      app.add_option("--tile-map", flags.tileMap, "[FILE.svg]: draw the tiles of one head, to the file or as text")->expected(0, 1)};
   for (CLI::Option *option : options)
     option->group("Compilation");
 }

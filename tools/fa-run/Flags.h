@@ -17,6 +17,8 @@ struct Flags {
   execution::RunOptions run;
   std::vector<std::string> dump;
   bool json = false, remarks = false;
+  bool validate = false;              ///< compare visited tiles with the mask, pair by pair
+  std::optional<std::string> tileMap; ///< file for the picture; empty: on the terminal
   bool lesson = false; ///< no problem: the demonstrations instead
 };
 

@@ -3,6 +3,8 @@
 #include "Progress.h"
 #include "fa/Execution/Lesson.h"
 #include "fa/Execution/Report.h"
+#include "fa/Execution/Tiles.h"
+#include <fstream>
 #include <iostream>
 
 using namespace fa;
@@ -17,6 +19,31 @@ int fail(const Error &error) {
 
 Expected<execution::Program> load(const Flags &flags) {
   return flags.spec ? execution::Program::fromSpec(*flags.spec) : execution::Program::fromFile(flags.file, flags.entry);
+}
+
+/// --tile-map and --validate: what the loops visit, before anything runs.
+Status lookAtTiles(const Flags &flags, const execution::Program &program) {
+  Expected<execution::Tensors> tensors = execution::prepareTensors(program, flags.run);
+  if (!tensors)
+    return tensors.error();
+  Expected<runtime::Bindings> bindings = execution::bindArguments(program, *tensors, flags.run);
+  if (!bindings)
+    return bindings.error();
+  Expected<execution::TileReport> tiles = execution::inspectTiles(program, flags.compile, *bindings, flags.validate);
+  if (!tiles)
+    return tiles.error();
+  if (flags.tileMap && !flags.tileMap->empty()) {
+    std::ofstream file(*flags.tileMap);
+    if (!(file << tiles->svg << std::flush))
+      return makeError("expected to write --tile-map=" + *flags.tileMap + ", but the file cannot be written");
+  }
+  std::ostream &out = flags.json ? std::cerr : std::cout; // JSON stays alone on the standard output
+  if (flags.tileMap)
+    out << tiles->text;
+  out << "tiles     " << tiles->summary << "\n";
+  if (flags.validate)
+    out << "validated every removed tile is empty, every unmasked one full; " << tiles->empty << " of the visited are empty\n";
+  return Status::success();
 }
 
 int runExperiment(Flags flags) {
@@ -39,6 +66,9 @@ int runExperiment(Flags flags) {
     return fail(program.error());
   if (flags.compile.dump.count("source"))
     show("source", program->sourceText());
+  if (flags.validate || flags.tileMap)
+    if (Status status = lookAtTiles(flags, *program); !status)
+      return fail(status.error());
   Expected<std::unique_ptr<execution::CompiledAttention>> kernel = execution::compile(*program, flags.compile);
   if (!kernel)
     return fail(kernel.error());

@@ -13,8 +13,8 @@ public:
     int64_t queryTile = 0, keyTile = 0;
     /// Key tiles outside, query tiles inside (FlashAttention-1, dK / dV): all results are then about query tiles.
     bool keyOuter = false;
-    /// Gate the bounds with proveMaskBounds. Without a proof every tile is visited.
-    bool prove = true;
+    /// Gate the bounds with proveMaskBounds, as far as they are used. Without a proof every tile is visited.
+    std::optional<ProofScope> proof = ProofScope::Everything;
   };
 
   /// Analyses `region`; an empty region hides nothing. Fails, with an error, for a region that is no mask.
@@ -27,6 +27,8 @@ public:
   const TileTest &getTest() const { return test; }
   /// True when a test per tile skips tiles that the bounds do not.
   bool wantsTest() const;
+  /// True when the bounds were given up: every tile is visited, none is full.
+  bool isFallback() const { return fallback; }
   bool isExact() const { return bounds.visibleExact && bounds.fullExact; }
 
   /// What the emitted bounds are about: the values of the region's b and h, the tile of the outer loop, and the
@@ -56,12 +58,14 @@ private:
   TileProblem problem; // transposed when key_outer
   MaskBounds bounds;
   TileTest test;
+  bool fallback = false;
 
   /// How an operand of 64 bits is kept from overflowing the bounds.
   enum class Safety { Narrow, Clamp, Check };
   SmallVector<Safety> safety;
 
   void classifyOperands();
+  void fallBack(std::string note);
   SmallVector<std::string> symbolNames() const;
 };
 

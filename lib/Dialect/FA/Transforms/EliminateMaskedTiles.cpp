@@ -35,7 +35,7 @@ public:
         upper = arith::MinSIOp::create(builder, loc, upper, tiles.loop.getUpperBound());
       }
       scf::ForOp loop = emitLoop(lower, upper, states);
-      if (everyTile)
+      if (everyTile && !analysis.isFallback())
         loop->setAttr(runAttrName, builder.getI64IntegerAttr(number));
       if (useTest)
         guardBody(loop, symbols);
@@ -89,7 +89,7 @@ struct EliminateMaskedTilesPass : fa::impl::EliminateMaskedTilesPassBase<Elimina
 
   void runOnOperation() override {
     for (TileLoop tiles : findTileLoops(getOperation())) {
-      FailureOr<MaskAnalysis> analysis = tiles.analyze(prove);
+      FailureOr<MaskAnalysis> analysis = tiles.analyze(prove ? std::optional(ProofScope::RemovedTiles) : std::nullopt);
       if (failed(analysis))
         return signalPassFailure();
       if (tiles.step.getMask().empty()) // nothing is hidden: nothing to eliminate

@@ -122,7 +122,7 @@ struct PeelMaskedTilesPass : fa::impl::PeelMaskedTilesPassBase<PeelMaskedTilesPa
     for (TileLoop tiles : findTileLoops(getOperation())) {
       if (tiles.step.getFull())
         continue;
-      FailureOr<MaskAnalysis> analysis = tiles.analyze(prove);
+      FailureOr<MaskAnalysis> analysis = tiles.analyze(prove ? std::optional(ProofScope::FullTiles) : std::nullopt);
       if (failed(analysis))
         return signalPassFailure();
       if (tiles.keyOuter && !wholeKeyTiles(tiles))

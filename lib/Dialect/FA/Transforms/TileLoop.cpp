@@ -43,12 +43,12 @@ MaskLengths TileLoop::lengths() {
   return lengths;
 }
 
-FailureOr<MaskAnalysis> TileLoop::analyze(bool prove) {
+FailureOr<MaskAnalysis> TileLoop::analyze(std::optional<ProofScope> proof) {
   MaskAnalysis::Options options;
   options.queryTile = step.getState().getType().getRows();
   options.keyTile = step.getTileKv();
   options.keyOuter = keyOuter;
-  options.prove = prove;
+  options.proof = proof;
   return MaskAnalysis::compute(step.getMask(), lengths(), options, [&] { return step.emitOpError(); });
 }
 

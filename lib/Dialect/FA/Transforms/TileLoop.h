@@ -16,7 +16,7 @@ struct TileLoop {
   /// Nothing when the step is in no such loop.
   static std::optional<TileLoop> match(StepOp step);
 
-  FailureOr<MaskAnalysis> analyze(bool prove);
+  FailureOr<MaskAnalysis> analyze(std::optional<ProofScope> proof);
   MaskAnalysis::Context context(OpBuilder &builder);
   /// True when the loop runs over every tile: from 0 to ceildiv(length, tile).
   bool coversEveryTile();

@@ -133,6 +133,31 @@ def PeelMaskedTilesPass : Pass<"fa-peel-masked-tiles"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def ValidateTilesPass : Pass<"fa-validate-tiles", "::mlir::ModuleOp"> {
+  let summary = "check by enumeration that tile loops visit what the mask shows";
+  let description = [{
+    Translation validation for given sizes. Requires: tile loops, of any order, before `fa-outline-kernels`. Walks them, then
+    looks at every pair: no tile that is not visited holds a visible pair; no tile of a `full` step holds a hidden pair or
+    reaches past the keys; no tile is visited twice. An error names tile and pair. A remark counts visited and masked tiles,
+    and visited ones that hold no visible pair. What is visible comes from the `fa.attention` of the function `spec` (named
+    masks by their own C++ method), else from the mask region of the masked steps. Sizes that types leave open come from
+    `batch`, `heads`, `sq`, `sk`; `operand` stands for every argument and loaded integer (fa-run --validate knows the real
+    ones). Leaves alone: everything; it changes no IR.
+
+    ```mlir
+    %r = scf.for %j = %c0 to %i step %c1 iter_args(%s = %s0) { fa.step ... mask {j <= i} }  // the diagonal tile is missing
+    // error: query tile 0, key tile 0 of batch 0, head 0 was removed, but query 0 sees key 0
+    ```
+  }];
+  let options = [
+    Option<"spec", "spec", "std::string", "\"\"", "function whose fa.attention states what is visible">,
+    Option<"batch", "batch", "int64_t", "1", "batch size where the type leaves it open">,
+    Option<"heads", "heads", "int64_t", "1", "number of heads where the type leaves it open">,
+    Option<"sq", "sq", "int64_t", "64", "number of queries where the type leaves it open">,
+    Option<"sk", "sk", "int64_t", "64", "number of keys where the type leaves it open">,
+    Option<"operand", "operand", "int64_t", "0", "value of every integer argument and load">];
+}
+
 def OutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "scf.forall becomes a kernel function over a grid and a launch";
   let description = [{

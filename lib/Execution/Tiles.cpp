@@ -1,0 +1,127 @@
+// Tile loops of a program, walked with the sizes and data of one run.
+#include "fa/Execution/Tiles.h"
+#include "Pipeline.h"
+#include "fa/Analysis/TileMap.h"
+#include "mlir/IR/Builders.h"
+
+namespace fa::execution {
+namespace {
+
+/// Element of a host tensor, or failure where it lies outside.
+mlir::FailureOr<mlir::Attribute> loadElement(const runtime::Tensor &tensor, llvm::ArrayRef<int64_t> indices, mlir::Type type) {
+  int64_t element = 0;
+  for (auto [index, size, stride] : llvm::zip_equal(indices, tensor.sizes, tensor.strides)) {
+    if (index < 0 || index >= size)
+      return mlir::failure();
+    element += index * stride;
+  }
+  const auto *bytes = reinterpret_cast<const char *>(tensor.address()) + element * static_cast<int64_t>(sizeOf(tensor.type));
+  if (tensor.type == DType::I64)
+    return mlir::Attribute(mlir::IntegerAttr::get(type, *reinterpret_cast<const int64_t *>(bytes)));
+  const double value = loadAsDouble(tensor.type, bytes);
+  if (llvm::isa<mlir::FloatType>(type))
+    return mlir::Attribute(mlir::FloatAttr::get(type, value));
+  if (!llvm::isa<mlir::IntegerType, mlir::IndexType>(type))
+    return mlir::failure();
+  return mlir::Attribute(mlir::IntegerAttr::get(type, static_cast<int64_t>(value)));
+}
+
+/// Values of the function's arguments for the evaluator; the host values must outlive it.
+mlir::fa::ScalarEvaluator makeEvaluator(const Program &program, mlir::func::FuncOp function, const runtime::Bindings &bindings,
+                                        HostValues &values) {
+  mlir::fa::ScalarEvaluator evaluator;
+  for (auto [n, argument] : llvm::enumerate(program.arguments())) {
+    mlir::Value value = function.getArgument(static_cast<unsigned>(n));
+    if (argument.isTensor) {
+      values.bind(value, bindings.tensors.at(argument.name));
+      continue;
+    }
+    const double scalar = bindings.scalars.at(argument.name);
+    if (llvm::isa<mlir::FloatType>(value.getType()))
+      evaluator.bind(value, mlir::Attribute(mlir::FloatAttr::get(value.getType(), scalar)));
+    else
+      evaluator.bind(value, mlir::Attribute(mlir::IntegerAttr::get(value.getType(), static_cast<int64_t>(scalar))));
+  }
+  evaluator.sizeOf = [&values](mlir::Value buffer, int64_t dim) -> mlir::FailureOr<int64_t> {
+    Expected<runtime::Tensor> tensor = values.tensor(buffer);
+    if (!tensor || dim >= static_cast<int64_t>(tensor->sizes.size()))
+      return mlir::failure();
+    return tensor->sizes[dim];
+  };
+  evaluator.load = [&values](mlir::Value buffer, llvm::ArrayRef<int64_t> indices) -> mlir::FailureOr<mlir::Attribute> {
+    Expected<runtime::Tensor> tensor = values.tensor(buffer);
+    if (!tensor || tensor->sizes.size() != indices.size())
+      return mlir::failure();
+    return loadElement(*tensor, indices, llvm::cast<mlir::MemRefType>(buffer.getType()).getElementType());
+  };
+  return evaluator;
+}
+
+/// Runs the stages up to the one called `last`, and takes them off the list.
+Status runUpTo(StageRunner &runner, std::vector<Stage> &stages, const std::string &last) {
+  const auto end = std::find_if(stages.begin(), stages.end(), [&](const Stage &stage) { return stage.name == last; }) + 1;
+  Status status = runner.run(std::vector<Stage>(stages.begin(), end));
+  stages.erase(stages.begin(), end);
+  return status;
+}
+
+} // namespace
+
+Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options, const runtime::Bindings &bindings, bool validate) {
+  if (options.lowering == "naive")
+    return makeError("expected a lowering with tiles to look at, but got naive");
+  Expected<AttentionProblem> problem = AttentionProblem::create(program, bindings);
+  if (!problem)
+    return problem.error();
+  mlir::OwningOpRef<mlir::ModuleOp> module(program.module().clone());
+  CompileOptions quiet = options;
+  quiet.dump.clear();
+  quiet.onStage = nullptr;
+  CompileReport unused;
+  StageRunner runner(*module, quiet, unused);
+  std::vector<Stage> stages = kernelStages(quiet, options.device == "cuda" || options.device == "emulator" ? "sm_90a" : "cpu");
+  if (Status status = runUpTo(runner, stages, "tiles"); !status)
+    return status.error();
+  auto function = module->lookupSymbol<mlir::func::FuncOp>(program.function().getName());
+  HostValues values;
+  mlir::fa::ScalarEvaluator evaluator = makeEvaluator(program, function, bindings, values);
+  // Before elimination: a mask that hides everything leaves no step to take the sizes from.
+  std::optional<mlir::fa::TileGrid> grid = mlir::fa::findTileGrid(function.getBody(), evaluator);
+  if (!grid)
+    return makeError("expected tile loops of known sizes in @" + function.getName().str() + ", but found none");
+  if (Status status = runUpTo(runner, stages, "eliminate"); !status)
+    return status.error();
+
+  DiagnosticText diagnostics(program.context());
+  mlir::FailureOr<std::vector<mlir::fa::TileMap>> maps = mlir::fa::traceTileMaps(function.getBody(), *grid, evaluator);
+  if (mlir::failed(maps))
+    return makeError(diagnostics.errors("the tile loops could not be walked"));
+  TileReport report;
+  report.batch = grid->batch;
+  report.heads = grid->heads;
+  mlir::fa::TileCounts counts;
+  if (validate) {
+    const auto visible = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+      return !problem->isMasked() || problem->problem().visible(b, h, i, j);
+    };
+    if (std::optional<std::string> fault = mlir::fa::validateTiles(*maps, visible, counts))
+      return makeError("tile validation failed: " + *fault);
+    if (Status status = problem->status(); !status)
+      return status.error();
+    report.empty = counts.empty;
+  } else {
+    for (const mlir::fa::TileMap &map : *maps)
+      counts += map.count();
+  }
+  report.visited = counts.visited();
+  report.masked = counts.partial;
+  report.skipped = counts.skipped;
+  report.summary = counts.describe();
+  if (!maps->empty()) {
+    report.text = maps->front().toText();
+    report.svg = maps->front().toSvg(std::to_string(grid->sq) + " queries, " + std::to_string(grid->sk) + " keys: tiles of one head");
+  }
+  return report;
+}
+
+} // namespace fa::execution
