@@ -59,9 +59,11 @@ mlir::fa::ScalarEvaluator makeEvaluator(const Program &program, mlir::func::Func
 
 /// Runs the stages up to the one called `last`, and takes them off the list.
 Status runUpTo(StageRunner &runner, std::vector<Stage> &stages, const std::string &last) {
-  const auto end = std::find_if(stages.begin(), stages.end(), [&](const Stage &stage) { return stage.name == last; }) + 1;
-  Status status = runner.run(std::vector<Stage>(stages.begin(), end));
-  stages.erase(stages.begin(), end);
+  const auto found = std::find_if(stages.begin(), stages.end(), [&](const Stage &stage) { return stage.name == last; });
+  if (found == stages.end())
+    return makeError("expected a stage '" + last + "' to look at the tiles of, but there is none");
+  Status status = runner.run(std::vector<Stage>(stages.begin(), found + 1));
+  stages.erase(stages.begin(), found + 1);
   return status;
 }
 
@@ -89,7 +91,7 @@ Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &
   std::optional<mlir::fa::TileGrid> grid = mlir::fa::findTileGrid(function.getBody(), evaluator);
   if (!grid)
     return makeError("expected tile loops of known sizes in @" + function.getName().str() + ", but found none");
-  if (Status status = runUpTo(runner, stages, "eliminate"); !status)
+  if (Status status = runUpTo(runner, stages, "peeled"); !status)
     return status.error();
 
   DiagnosticText diagnostics(program.context());
