@@ -25,6 +25,7 @@ Bound::Bound(const Problem &problem, const EvaluationOptions &options)
   const DType input = problem.query.type, compute = computeType(input);
   unit = unitRoundoff(compute);
   dotFactor = std::abs(problem.scale) * gamma(roundingsOfSum(static_cast<double>(problem.depth())), unit);
+  dotScaleFactor = std::abs(problem.scale) / std::sqrt(static_cast<double>(std::max<int64_t>(problem.depth(), 1)));
   const double weightUnit = input == compute ? 0 : unitRoundoff(input);
   // A kernel with narrow P may use a shorter polynomial: a quarter of P's own rounding is allowed for it.
   weightError = 4 * unit + weightUnit * 1.25;
@@ -44,7 +45,8 @@ RowBound Bound::row(const std::vector<BoundTerm> &terms, double lse) const {
   }
   const double count = static_cast<double>(terms.size());
   const double rescales = std::ceil(count / static_cast<double>(keyTile));
-  double weighted = 0, numerator = 0, denominator = 0; // sums of w, of w eta |v|, of w eta
+  double weighted = 0, numerator = 0, denominator = 0; // sums of w |v|, of w eta |v|, of w eta
+  RowBound bound;
   for (const BoundTerm &term : terms) {
     const double exponentError =
         term.dotError + 4 * unit * (std::abs(term.logit) + largestLogit) + 6 * unit * largestLogit;
@@ -54,14 +56,19 @@ RowBound Bound::row(const std::vector<BoundTerm> &terms, double lse) const {
     weighted += term.weight * term.valueMax;
     numerator += term.weight * eta * term.valueMax;
     denominator += term.weight * eta;
+    const double noise = 4 * unit * term.weight * (std::abs(term.logit) + term.dotScale);
+    bound.outputNoise += noise * term.valueMax * noise * term.valueMax; // keys err independently: squares add
+    bound.lseNoise += noise;
   }
   const double sums = gamma(roundingsOfSum(count), unit);
+  bound.outputNoise = std::sqrt(bound.outputNoise);
   denominator += sums + weightUnderflow * count;
   numerator += weightUnderflow * valueSum + sums * (weighted + numerator);
-  if (!(denominator < 1))
-    return {infinity, infinity};
+  if (!(denominator < 1)) {
+    bound.output = bound.lse = infinity;
+    return bound;
+  }
   const double normalised = (numerator + weighted * denominator) / (1 - denominator);
-  RowBound bound;
   bound.output = normalised + (4 * unit + outputUnit) * (weighted + normalised) + outputUnderflow;
   bound.lse = -std::log1p(-denominator) + 8 * unit * (2 * largestLogit + std::abs(lse) + 1) + lseUnit * std::abs(lse);
   return bound;

@@ -11,11 +11,12 @@ struct BoundTerm {
   double weight = 0;   ///< w_j = p_j / l
   double dotError = 0; ///< bound on the error of x_j as computed
   double valueMax = 0; ///< largest |v_jd|
+  double dotScale = 0; ///< |scale| |q| |k_j| / sqrt(D): typical size of the sums in the dot product
 };
 
 struct RowBound {
-  double output = 0;
-  double lse = 0;
+  double output = 0, lse = 0;           ///< worst case
+  double outputNoise = 0, lseNoise = 0; ///< typical effect of rounded logits: 4 u per logit
 };
 
 class Bound {
@@ -24,13 +25,14 @@ public:
 
   /// Error of scale * (q . k) as computed: at most this, from the norms of both vectors.
   double scaledDotError(double queryNorm, double keyNorm) const { return dotFactor * queryNorm * keyNorm; }
+  double scaledDotScale(double queryNorm, double keyNorm) const { return dotScaleFactor * queryNorm * keyNorm; }
   /// Extra error of evaluating the score function in the compute type.
   double scoreError(double before, double after) const;
   RowBound row(const std::vector<BoundTerm> &terms, double lse) const;
 
 private:
   double unit; ///< of the compute type
-  double dotFactor;
+  double dotFactor, dotScaleFactor;
   double weightError; ///< relative error of one exponential, plus rounding of P
   double weightUnderflow;
   double outputUnit, outputUnderflow, lseUnit;

@@ -94,6 +94,8 @@ Expected<Evaluation> evaluate(const Problem &problem, const EvaluationOptions &o
   result.lse.resize(rows);
   result.outputBound.resize(rows);
   result.lseBound.resize(rows);
+  result.outputNoise.resize(rows);
+  result.lseNoise.resize(rows);
   if (options.unfused) {
     result.unfusedOutput.resize(elements);
     result.unfusedLse.resize(rows);

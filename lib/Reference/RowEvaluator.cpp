@@ -105,7 +105,8 @@ void RowEvaluator<Element>::finishExact(const RowBlock &block, size_t row, const
               bound.scoreError(before, after);
       weights[n] = after;
     }
-    terms[n] = {static_cast<double>(weights[n]), 0, error, head.valueMax[j]};
+    terms[n] = {static_cast<double>(weights[n]), 0, error, head.valueMax[j],
+                bound.scaledDotScale(queryNorm, head.keyNorm[j])};
   }
   const Exact reference = largest(weights);
   const size_t place = block.first + row;
@@ -141,6 +142,8 @@ void RowEvaluator<Element>::computeBound(const RowBlock &block, size_t row, cons
   const RowBound result = bound.row(terms, evaluation.lse[place]);
   evaluation.outputBound[place] = result.output;
   evaluation.lseBound[place] = result.lse;
+  evaluation.outputNoise[place] = result.outputNoise;
+  evaluation.lseNoise[place] = result.lseNoise;
 }
 
 template <typename Element>

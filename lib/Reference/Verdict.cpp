@@ -14,8 +14,9 @@ class Collector {
 public:
   Collector(std::string name, DType type) : type(type) { errors.name = std::move(name); }
 
-  /// `bound` is the a-priori bound of this element.
-  void add(const std::array<int64_t, 4> &index, double expected, double unfused, double actual, double bound) {
+  /// `bound` is the a-priori bound of this element, `noise` its share of atol.
+  void add(const std::array<int64_t, 4> &index, double expected, double unfused, double actual, double bound,
+           double noise) {
     ++errors.elements;
     if (!sameKind(expected, actual)) {
       if (errors.nonFiniteMismatches++ == 0)
@@ -36,6 +37,10 @@ public:
     }
     largest = std::max(largest, std::abs(expected));
     expectedSquares += expected * expected;
+    if (std::isfinite(noise)) {
+      largestNoise = std::max(largestNoise, noise);
+      noiseSquares += noise * noise;
+    }
     if (std::isfinite(bound)) {
       errors.largestBound = std::max(errors.largestBound, bound);
       if (error > 0)
@@ -50,8 +55,9 @@ public:
     errors.rmsError = std::sqrt(squares / count);
     errors.unfusedRmsError = std::sqrt(unfusedSquares / count);
     errors.meanError = signedSum / count;
-    errors.maxBar = 2 * errors.unfusedMaxError + absolute + relative * largest;
-    errors.rmsBar = 2 * errors.unfusedRmsError + absolute + relative * std::sqrt(expectedSquares / count);
+    errors.maxBar = 2 * errors.unfusedMaxError + absolute + relative * largest + largestNoise;
+    errors.rmsBar = 2 * errors.unfusedRmsError + absolute + relative * std::sqrt(expectedSquares / count) +
+                    std::sqrt(noiseSquares / count);
     return errors;
   }
 
@@ -60,6 +66,7 @@ private:
   TensorErrors errors;
   int64_t finite = 0;
   double squares = 0, unfusedSquares = 0, signedSum = 0, expectedSquares = 0, largest = 0;
+  double noiseSquares = 0, largestNoise = 0;
 
   /// Finite with finite, -inf (an empty row's LSE) with -inf, NaN or infinity with NaN or infinity: weights that
   /// underflow make NaN of what is infinite in exact arithmetic, so those two are one kind. Where the output type
@@ -132,10 +139,11 @@ Expected<Verdict> compare(const Problem &problem, const Evaluation &evaluation, 
     for (int64_t d = 0; d < depth; ++d) {
       const size_t at = n * static_cast<size_t>(depth) + static_cast<size_t>(d);
       outputs.add({b, h, i, d}, evaluation.output[at], evaluation.unfusedOutput[at], output.at({b, h, i, d}),
-                  evaluation.outputBound[n]);
+                  evaluation.outputBound[n], evaluation.outputNoise[n]);
     }
     if (lse)
-      lses.add({b, h, i, 0}, evaluation.lse[n], evaluation.unfusedLse[n], lse->at({b, h, i}), evaluation.lseBound[n]);
+      lses.add({b, h, i, 0}, evaluation.lse[n], evaluation.unfusedLse[n], lse->at({b, h, i}), evaluation.lseBound[n],
+               evaluation.lseNoise[n]);
   }
   Verdict verdict;
   verdict.checkedRows = static_cast<int64_t>(evaluation.rows.size());

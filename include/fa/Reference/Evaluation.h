@@ -25,7 +25,9 @@ struct Evaluation {
   std::vector<double> unfusedOutput, unfusedLse; ///< empty unless asked for
   std::vector<double> outputBound;               ///< [rows]: no element of O may be further off (inf: no bound)
   std::vector<double> lseBound;                  ///< [rows]
-  int64_t visiblePairs = 0;                      ///< (row, key) pairs seen by the evaluated rows
+  /// [rows]: effect of logits that are off by 4 unit roundoffs of their own size; part of atol.
+  std::vector<double> outputNoise, lseNoise;
+  int64_t visiblePairs = 0; ///< (row, key) pairs seen by the evaluated rows
 
   bool sampled() const { return static_cast<int64_t>(rows.size()) < totalRows; }
 };

@@ -22,6 +22,7 @@ struct OnlineKernel {
   int64_t maskShift = 0;    ///< a wrong offset in the kernel's own mask
   bool interleaved = false; ///< wrong head mapping
   bool weightedSum = false; ///< l from the rounded P
+  bool scaledQuery = false; ///< Q times the scale first, as a kernel with packed queries does
 
   void run(const Problem &p, TestTensor &o, TestTensor &lse) const {
     size_t row = 0;
@@ -43,9 +44,13 @@ struct OnlineKernel {
         if (p.visible && !p.visible(b, h, i, j + maskShift))
           continue;
         float s = 0;
-        for (int64_t d = 0; d < p.depth(); ++d)
-          s += static_cast<float>(p.query.at({b, h, i, d})) * static_cast<float>(p.key.at({b, kv, j, d}));
-        s *= static_cast<float>(p.scale);
+        const auto scale = static_cast<float>(p.scale);
+        for (int64_t d = 0; d < p.depth(); ++d) {
+          const auto q = static_cast<float>(p.query.at({b, h, i, d}));
+          s += (scaledQuery ? q * scale : q) * static_cast<float>(p.key.at({b, kv, j, d}));
+        }
+        if (!scaledQuery)
+          s *= scale;
         if (p.score)
           s = static_cast<float>(p.score(s, b, h, i, j));
         scores.emplace_back(j, s);
@@ -125,6 +130,20 @@ TEST(Verdict, PassesManyRandomShapes) {
     t.problem.visible = [=](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + offset; };
     expectPass(t, {.tile = pick(64)}, random() % 2 ? type : DType::F32);
   }
+}
+
+TEST(Verdict, PassesWhereTheUnfusedComputationIsExactByLuck) {
+  std::mt19937 random(9);
+  std::uniform_int_distribution<int> digit(-8, 8);
+  const auto integers = [&](size_t) { return static_cast<double>(digit(random)); };
+  for (int64_t depth : {36, 64, 128})
+    for (bool constant : {false, true}) {
+      TestProblem t(DType::F32, 16, 64, depth);
+      t.random(3);
+      t.q.fill(constant ? [](size_t) { return 1.0; } : std::function<double(size_t)>(integers));
+      t.k.fill(constant ? [](size_t) { return 3.0; } : std::function<double(size_t)>(integers));
+      expectPass(t, {.scaledQuery = true}, DType::F32);
+    }
 }
 
 TEST(Verdict, TheBoundIsNeitherBrokenNorEmpty) {
