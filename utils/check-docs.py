@@ -14,11 +14,12 @@ import subprocess
 import sys
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?([eE][-+]?\d+)?")
+UNIT = re.compile(r"# (ns|us|ms|s|min|B|KiB|MiB|GiB)\b")
 SPACES = re.compile(r"[ \t─━-]+")
 
 
 def normalise(line: str) -> str:
-    return SPACES.sub(" ", NUMBER.sub("#", line)).strip()
+    return SPACES.sub(" ", UNIT.sub("# unit", NUMBER.sub("#", line))).strip()
 
 
 def matches(expected: list, actual: list) -> bool:
