@@ -115,7 +115,8 @@ Expected<std::shared_ptr<Program>> Emulator::load(const std::string &text) {
       return address.error();
     // Variables without an initialiser are zero.
     std::memset(reinterpret_cast<void *>(*address), 0, variable.bytes);
-    std::memcpy(reinterpret_cast<void *>(*address), variable.initialiser.data(), variable.initialiser.size());
+    if (!variable.initialiser.empty())
+      std::memcpy(reinterpret_cast<void *>(*address), variable.initialiser.data(), variable.initialiser.size());
     state->memory.markInitialised(*state->memory.find(*address, variable.bytes), *address, variable.bytes);
     program->globals.push_back({variable.name, *address, variable.bytes});
   }

@@ -22,6 +22,7 @@ void RaceDetector::reset() {
     std::fill(shadow.cells.begin(), shadow.cells.end(), Cell());
     std::fill(shadow.split.begin(), shadow.split.end(), 0);
     shadow.bytes.clear();
+    shadow.free.clear();
   }
 }
 
@@ -148,13 +149,20 @@ void RaceDetector::access(const Agent &agent, Cta &cta, uint32_t index, uint32_t
     if (write) { // all bytes have one writer and no reader again
       cell = shadow.bytes[split - 1][0];
       shadow.split[index] = 0;
+      shadow.free.push_back(split);
     }
     return;
   }
   if (!split) {
-    shadow.bytes.emplace_back();
-    shadow.bytes.back().fill(cell);
-    split = shadow.split[index] = static_cast<uint32_t>(shadow.bytes.size());
+    if (shadow.free.empty()) {
+      shadow.bytes.emplace_back();
+      split = static_cast<uint32_t>(shadow.bytes.size());
+    } else {
+      split = shadow.free.back();
+      shadow.free.pop_back();
+    }
+    shadow.bytes[split - 1].fill(cell);
+    shadow.split[index] = split;
   }
   for (; byteMask; byteMask &= byteMask - 1) {
     unsigned i = static_cast<unsigned>(__builtin_ctz(byteMask));

@@ -8,6 +8,8 @@
 namespace fa::runtime::emulator {
 
 static constexpr unsigned maxIdleRounds = 64;
+/// Instructions without a store, an arrival, an exit or any other change that another warp could see: an endless loop.
+static constexpr uint64_t maxQuietTicks = 1'000'000'000;
 
 bool Cluster::adversarial() const { return launch->options->seed != 0; }
 
@@ -115,6 +117,12 @@ bool ClusterRunner::everythingDone() const {
   return true;
 }
 
+void ClusterRunner::reportEndless(Warp &warp) {
+  reportAt(warp, warp.kernel->code[std::min<size_t>(warp.pc, warp.kernel->code.size() - 1)], ReportKind::Budget, true,
+           "expected some effect within " + std::to_string(maxQuietTicks) +
+               " instructions of a block, but got none (an endless loop, or a wait for another block?)");
+}
+
 /// One turn for every warp. False when nobody got anywhere.
 bool ClusterRunner::round() {
   uint64_t events = cluster.events;
@@ -138,6 +146,15 @@ bool ClusterRunner::round() {
     runWarp(warp);
     progress |= warp.status == WarpStatus::Ready;
     ++cluster.ticks;
+  }
+  if (events != cluster.events)
+    lastEvent = cluster.ticks;
+  if (cluster.ticks - lastEvent > maxQuietTicks && !launch.stop) {
+    Warp *running = &cluster.ctas[0]->warps[0];
+    for (auto &cta : cluster.ctas)
+      for (Warp &warp : cta->warps)
+        running = warp.status == WarpStatus::Ready ? &warp : running;
+    reportEndless(*running);
   }
   bool pending = !cluster.bulk.empty();
   stepBulk(cluster);
@@ -165,6 +182,7 @@ void ClusterRunner::finish() {
 void ClusterRunner::run(uint64_t index) {
   setUp(index);
   idleRounds = 0;
+  lastEvent = cluster.ticks;
   while (!launch.stop && !everythingDone()) {
     if (round()) {
       idleRounds = 0;

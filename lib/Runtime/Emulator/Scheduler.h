@@ -24,6 +24,7 @@ private:
   bool lookTwice(Warp &warp, const Instr &instr, uint32_t mask);
   bool everythingDone() const;
   void reportDeadlock();
+  void reportEndless(Warp &warp);
   void finish();
 
   Launch &launch;
@@ -33,6 +34,7 @@ private:
   std::vector<std::unique_ptr<uint8_t[]>> registerFiles, sharedWindows; ///< per CTA of the cluster
   std::vector<uint32_t> predicateFiles;
   unsigned idleRounds = 0;
+  uint64_t lastEvent = 0; ///< tick of the last change of state
 };
 
 } // namespace fa::runtime::emulator

@@ -34,7 +34,7 @@ struct Options {
   bool checkProtocol = true;                   ///< lints of barriers, mbarriers, groups, descriptors
   bool h100Arithmetic = false;                 ///< exact truncation rule of the tensor cores instead of f32 FMA
   uint64_t seed = 0;                           ///< 0: plain round-robin; else adversarial scheduling, reproducible
-  uint64_t instructionBudget = 20'000'000'000; ///< warp instructions per launch
+  uint64_t instructionBudget = 20'000'000'000; ///< warp instructions per launch (a loop without effects ends sooner)
   unsigned threads = 0;                        ///< host threads; 0: all cores
   bool countOpcodes = false;
   bool countConflicts = false; ///< bank conflicts and sectors
