@@ -59,6 +59,16 @@ __device__ inline void loadTile(void *to, const TensorMap *map, int c0, int c1, 
                ::"r"(sharedAddress(to)), "l"(map), "r"(sharedAddress(barrier)), "r"(c0), "r"(c1)
                : "memory");
 }
+__device__ inline void loadTile3d(void *to, const TensorMap *map, int c0, int c1, int c2, u64 *barrier) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+               ::"r"(sharedAddress(to)), "l"(map), "r"(sharedAddress(barrier)), "r"(c0), "r"(c1), "r"(c2)
+               : "memory");
+}
+__device__ inline void storeTile3d(const TensorMap *map, const void *from, int c0, int c1, int c2) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(map),
+               "r"(sharedAddress(from)), "r"(c0), "r"(c1), "r"(c2)
+               : "memory");
+}
 __device__ inline void loadTileMulticast(void *to, const TensorMap *map, int c0, int c1, u64 *barrier, u16 blocks) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
                "[%1, {%3, %4}], [%2], %5;" ::"r"(sharedAddress(to)),
@@ -84,9 +94,11 @@ __device__ inline void wgmmaFence() { asm volatile("wgmma.fence.sync.aligned;" :
 __device__ inline void wgmmaCommit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 __device__ inline void wgmmaWait() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-/// Descriptor of a 128-byte swizzled tile of 64 x 64 16-bit elements: stride 1024 bytes, leading offset unused.
-__device__ inline u64 descriptorOf(const void *tile, u32 byteOffset) {
-  return (u64)((sharedAddress(tile) + byteOffset & 0x3ffff) >> 4) | 1ull << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+/// Descriptor of a 128-byte swizzled tile of rows of 64 16-bit elements: stride 1024 bytes; `leading` is the distance of
+/// panels of 64 columns (MN-major only).
+__device__ inline u64 descriptorOf(const void *tile, u32 byteOffset, u32 leading = 16) {
+  return (u64)((sharedAddress(tile) + byteOffset & 0x3ffff) >> 4) | (u64)(leading >> 4) << 16 | (u64)(1024 >> 4) << 32 |
+         1ull << 62;
 }
 
 #define FA_ACCUMULATOR                                                                                                 \
@@ -111,6 +123,34 @@ __device__ inline void wgmmaRegisters(float (&d)[32], const u32 *a, u64 b, int a
                ", {%32,%33,%34,%35}, %36, p, 1, 1, 1;\n}"
                : FA_ACCUMULATOR_OPERANDS(d)
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+}
+#define FA_ACCUMULATOR_128 \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26," \
+  "%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51," \
+  "%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}"
+#define FA_ACCUMULATOR_128_OPERANDS(d) \
+      "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), \
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+
+/// d (64 x 128, f32) = a b + (accumulate ? d : 0); both operands K-major in shared memory.
+__device__ inline void wgmmaShared(float (&d)[64], u64 a, u64 b, int accumulate) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " FA_ACCUMULATOR_128 ", %64, %65, p, 1, 1, 0, 0;\n}"
+               : FA_ACCUMULATOR_128_OPERANDS(d)
+               : "l"(a), "l"(b), "r"(accumulate));
+}
+/// A from registers; B is MN-major in shared memory.
+__device__ inline void wgmmaRegisters(float (&d)[64], const u32 *a, u64 b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " FA_ACCUMULATOR_128
+               ", {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"
+               : FA_ACCUMULATOR_128_OPERANDS(d)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 __device__ inline u32 packBf16(float low, float high) {
   u32 result;
