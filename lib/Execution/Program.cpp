@@ -11,6 +11,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include <set>
+#include <utility>
 
 namespace fa::execution {
 namespace {
@@ -85,7 +86,9 @@ DiagnosticText::DiagnosticText(mlir::MLIRContext &context) : context(context) {
 
 DiagnosticText::~DiagnosticText() { context.getDiagEngine().eraseHandler(handler); }
 
-std::string DiagnosticText::errors(const std::string &fallback) const { return errorText.empty() ? fallback : errorText; }
+std::string DiagnosticText::errors(const std::string &fallback) const {
+  return errorText.empty() ? fallback : errorText;
+}
 
 Expected<Program> Program::fromFile(const std::string &path, const std::string &entry) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
@@ -108,6 +111,7 @@ Expected<Program> Program::fromText(const std::string &text, const std::string &
   if (Status status = program.findEntry(entry); !status)
     return makeError(name + ": " + status.message());
   llvm::raw_string_ostream(program.source) << *program.ownedModule;
+  program.dropUnused();
   if (Status status = program.bufferize(); !status)
     return status.error();
   if (Status status = program.describeArguments(); !status)
@@ -144,10 +148,21 @@ Status Program::findEntry(const std::string &entry) {
   const std::string wanted = entry.empty() && names.size() == 1 ? names[0] : entry.empty() ? "attention" : entry;
   if (std::find(names.begin(), names.end(), wanted) == names.end())
     return makeError(names.empty() ? "expected a function with a body, but got none"
-                     : entry.empty() ? "expected --entry=NAME, because the file has several functions: " + list
-                                     : "expected --entry to name a function of the file (" + list + "), but got '" + entry + "'");
+                     : entry.empty()
+                         ? "expected --entry=NAME, because the file has several functions: " + list
+                         : "expected --entry to name a function of the file (" + list + "), but got '" + entry + "'");
   entryName = wanted;
   return Status::success();
+}
+
+/// Other variants in the file are not compiled, and need not be of a form that compiles.
+void Program::dropUnused() {
+  for (bool changed = true; std::exchange(changed, false);)
+    for (auto function : llvm::make_early_inc_range(module().getOps<func::FuncOp>()))
+      if (function.getName() != entryName && function.symbolKnownUseEmpty(module())) {
+        function.erase();
+        changed = true;
+      }
 }
 
 /// Arguments that an attention writes in place may be overwritten: they are outputs of the caller.
@@ -167,7 +182,8 @@ Status Program::bufferize() {
       return makeError("expected @" + entryName + " to return tensors or memrefs only, but it returns a scalar");
   entry.walk([&](mlir::fa::AttentionOp op) {
     for (mlir::Value output : op.getOutputs())
-      if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(output); argument && argument.getOwner() == &entry.front())
+      if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(output);
+          argument && argument.getOwner() == &entry.front())
         entry.setArgAttr(argument.getArgNumber(), mlir::bufferization::BufferizationDialect::kWritableAttrName,
                          mlir::BoolAttr::get(&context(), true));
   });

@@ -73,6 +73,7 @@ private:
   std::vector<Argument> argumentList;
 
   Status findEntry(const std::string &entry);
+  void dropUnused();
   Status bufferize();
   Status describeArguments();
 };
