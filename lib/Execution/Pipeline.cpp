@@ -116,6 +116,35 @@ Status StageRunner::run(const std::string &name, const std::function<Status()> &
   return status;
 }
 
+/// The schedules of a module's attentions, as attributes.
+static std::string scheduleOf(mlir::ModuleOp module) {
+  std::string text;
+  module.walk([&](mlir::fa::AttentionOp op) {
+    llvm::raw_string_ostream stream(text);
+    stream << (text.empty() ? "" : ", ") << op.getScheduleAttr();
+  });
+  return text;
+}
+
+Status StageRunner::runKernelStages(const std::string &target) {
+  for (const Stage &stage : kernelStages(options, target)) {
+    if (Status status = run({stage}); !status)
+      return status;
+    if (stage.name == "schedule")
+      noteSchedule();
+  }
+  return Status::success();
+}
+
+void StageRunner::noteSchedule() {
+  report.schedule = scheduleOf(module);
+  module.walk([&](mlir::fa::AttentionOp op) {
+    report.tileQ = op.getScheduleAttr().getTileQ();
+    report.tileKv = op.getScheduleAttr().getTileKv();
+    report.order = mlir::fa::stringifyLoopOrder(op.getScheduleAttr().getOrder()).str();
+  });
+}
+
 Status StageRunner::run(const std::vector<Stage> &stages) {
   for (const Stage &stage : stages) {
     Status status = run(stage.name, [&]() -> Status {

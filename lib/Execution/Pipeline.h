@@ -22,6 +22,8 @@ public:
       : module(module), options(options), report(report) {}
 
   Status run(const std::vector<Stage> &stages);
+  /// kernelStages, and the schedule into the report.
+  Status runKernelStages(const std::string &target);
   /// A step that is no pass pipeline.
   Status run(const std::string &name, const std::function<Status()> &step);
   void dump(const std::string &stage);
@@ -30,6 +32,8 @@ private:
   mlir::ModuleOp module;
   const CompileOptions &options;
   CompileReport &report;
+
+  void noteSchedule();
 };
 
 } // namespace fa::execution

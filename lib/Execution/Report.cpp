@@ -71,6 +71,14 @@ json::Object ranObject(const RunReport &ran) {
   for (double time : ran.seconds)
     seconds.push_back(time);
   json::Object object{{"seconds", std::move(seconds)}, {"median", ran.median()}};
+  if (ran.tiles)
+    object["tiles"] = json::Object{
+        {"full", ran.tiles->full}, {"masked", ran.tiles->masked}, {"skipped", ran.tiles->skipped}};
+  if (ran.traffic)
+    object["traffic"] = json::Object{{"once_bytes", ran.traffic->once()},
+                                     {"issued_bytes", ran.traffic->issued()},
+                                     {"naive_bytes", ran.naiveTraffic->issued()},
+                                     {"square_touches", ran.traffic->squareTouches}};
   if (ran.visiblePairs)
     object["visible_pairs"] = *ran.visiblePairs;
   if (ran.flops > 0 && ran.median() > 0)
@@ -90,6 +98,10 @@ std::string toTable(const Experiment &experiment) {
   if (!compiled.schedule.empty())
     lines.add("schedule", compiled.schedule);
   lines.add("kernels", join(compiled.kernels));
+  if (ran.tiles)
+    lines.add("tiles", formatCount(ran.tiles->full + ran.tiles->masked) + " of " + formatCount(ran.tiles->all()) +
+                           " visited: " + formatCount(ran.tiles->full) + " full, " + formatCount(ran.tiles->masked) +
+                           " masked; " + formatCount(ran.tiles->skipped) + " skipped");
   std::string stages;
   for (const StageTime &stage : compiled.stages)
     stages += (stages.empty() ? "" : ", ") + stage.name + " " + formatDuration(stage.seconds);
@@ -102,16 +114,19 @@ std::string toTable(const Experiment &experiment) {
     run += ", " + formatNumber(ran.flops / ran.median() * 1e-9, 3) + " GFLOP/s over " + formatCount(*ran.visiblePairs) +
            " visible pairs";
   lines.add("run", run);
+  if (ran.traffic)
+    lines.add("traffic", formatBytes(ran.traffic->once()) + " once, " + formatBytes(ran.traffic->issued()) +
+                             " issued; the unfused form moves " + formatBytes(ran.naiveTraffic->issued()));
   if (!ran.verdict) {
     lines.add("check", "not done (--no-check)");
-    return lines.text + experiment.traffic;
+    return lines.text + ran.trafficTables;
   }
   std::string verdict = ran.verdict->report();
   // The first line begins with the word "check".
   const size_t space = verdict.find(' ');
   const size_t end = verdict.find('\n');
   lines.add("check", verdict.substr(space + 1, end - space - 1) + ", reference in " + formatDuration(ran.checkSeconds));
-  return lines.text + verdict.substr(end + 1) + experiment.traffic;
+  return lines.text + verdict.substr(end + 1) + ran.trafficTables;
 }
 
 std::string toJson(const Experiment &experiment) {

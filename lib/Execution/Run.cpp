@@ -1,6 +1,7 @@
 // Order of an experiment, and launching on devices with memory of their own.
 #include "fa/Execution/Run.h"
 #include "fa/Execution/Check.h"
+#include "fa/Execution/Traffic.h"
 #include "fa/Support/Npy.h"
 #include "fa/Support/Text.h"
 #include <algorithm>
@@ -89,6 +90,39 @@ Status checkMemory(const Program &program, const Tensors &tensors, const std::ma
       return makeError("kernel changed its input '" + argument.name + "'");
   }
   return Status::success();
+}
+
+Status addTraffic(RunReport &report, const Program &program, const AttentionProblem &problem,
+                  const CompileReport &compiled, bool tables) {
+  Expected<std::optional<RunTraffic>> traffic = trafficOf(program, problem, compiled);
+  if (!traffic)
+    return traffic.error();
+  if (*traffic) {
+    report.traffic = (*traffic)->kernel;
+    report.naiveTraffic = (*traffic)->naive;
+  }
+  if (!tables)
+    return Status::success();
+  Expected<std::string> text = trafficTables(program, problem, compiled);
+  if (!text)
+    return text.error();
+  report.trafficTables = *text;
+  return Status::success();
+}
+
+Expected<reference::Evaluation> evaluate(const AttentionProblem &problem, const RunOptions &options) {
+  reference::EvaluationOptions evaluationOptions;
+  evaluationOptions.outputType = problem.output().type;
+  evaluationOptions.lseType = problem.lse() ? problem.lse()->type : DType::F32;
+  evaluationOptions.threads = options.threads;
+  evaluationOptions.sampleRows = options.checkRows;
+  evaluationOptions.seed = options.seed;
+  Expected<reference::Evaluation> evaluated = reference::evaluate(problem.problem(), evaluationOptions);
+  if (!evaluated)
+    return evaluated;
+  if (Status status = problem.status(); !status)
+    return status.error();
+  return evaluated;
 }
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
@@ -277,29 +311,35 @@ Expected<RunReport> run(const Program &program, CompiledAttention &kernel, const
     report.shapes[name] = tensor.sizes();
   std::optional<AttentionProblem> problem;
   std::optional<reference::Evaluation> evaluation;
-  if (options.check) {
-    phase("evaluating the reference");
+  if (options.check || options.traffic) {
     Expected<AttentionProblem> stated = AttentionProblem::create(program, *bindings);
     if (!stated)
       return stated.error();
     problem = std::move(*stated);
-    reference::EvaluationOptions evaluationOptions;
-    evaluationOptions.outputType = problem->output().type;
-    evaluationOptions.lseType = problem->lse() ? problem->lse()->type : DType::F32;
-    evaluationOptions.threads = options.threads;
-    evaluationOptions.sampleRows = options.checkRows;
-    evaluationOptions.seed = options.seed;
+    if (Status status = addTraffic(report, program, *problem, kernel.report(), options.traffic); !status)
+      return status.error();
+  }
+  if (options.check) {
+    phase("evaluating the reference");
     const auto start = std::chrono::steady_clock::now();
-    Expected<reference::Evaluation> evaluated = reference::evaluate(problem->problem(), evaluationOptions);
+    Expected<reference::Evaluation> evaluated = evaluate(*problem, options);
     if (!evaluated)
       return evaluated.error();
-    if (Status status = problem->status(); !status)
-      return status.error();
     report.checkSeconds = secondsSince(start);
     evaluation = std::move(*evaluated);
     if (!evaluation->sampled())
       report.visiblePairs = evaluation->visiblePairs;
   }
+
+  phase("counting tiles");
+  Expected<std::optional<TileCounts>> tiles = kernel.countTiles(*bindings);
+  if (!tiles)
+    return tiles.error();
+  report.tiles = *tiles;
+  if (report.tiles) // the census writes to outputs too
+    for (const Argument &argument : program.arguments())
+      if (argument.isTensor && argument.isOutput && !options.inputs.count(argument.name) && !options.fills.count(argument.name))
+        tensors->at(argument.name).clear();
 
   phase("running the kernel");
   const std::map<std::string, uint64_t> inputs = hashInputs(program, *tensors);

@@ -5,6 +5,7 @@
 #include "fa/Support/Expected.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct CompileOptions {
   int64_t tileQ = 0, tileKv = 0; ///< single fields of it; 0: machine model
   std::string order;             ///< query_outer or key_outer; empty: query_outer
   unsigned threads = 0;          ///< 0: one for each core
+  bool census = false;           ///< also compile what countTiles needs
   std::set<std::string> dump;    ///< names of stages whose IR `onStage` gets
   std::function<void(const std::string &stage, const std::string &ir)> onDump;
   std::function<void(const std::string &stage)> onStage; ///< called when a stage begins
@@ -42,6 +44,8 @@ struct CompileReport {
   std::string lowering; ///< loops, vector, naive or hopper
   std::string choice;   ///< why `auto` chose them; empty when nothing was left to choose
   std::string schedule; ///< as an attribute; empty for naive
+  int64_t tileQ = 0, tileKv = 0;
+  std::string order;
   std::vector<std::string> kernels;
   std::vector<StageTime> stages;
   std::vector<std::string> remarks;
@@ -49,19 +53,36 @@ struct CompileReport {
   double seconds() const;
 };
 
+/// (query tile, key tile) pairs over all batches and heads.
+struct TileCounts {
+  int64_t full = 0;    ///< visited without masking
+  int64_t masked = 0;  ///< visited with masking
+  int64_t skipped = 0; ///< never visited
+  int64_t all() const { return full + masked + skipped; }
+};
+
+class TileCensus;
+
 /// Ready to run any number of times, on any data and on any lengths that its types leave open. Needs no MLIR any more.
 class CompiledAttention {
 public:
-  virtual ~CompiledAttention() = default;
+  CompiledAttention();
+  virtual ~CompiledAttention();
   const CompileReport &report() const { return compileReport; }
   virtual runtime::Driver &driver() = 0;
   /// Tensors live in memory of driver(). Returns the execution time in seconds.
   virtual Expected<double> run(const runtime::Bindings &bindings) = 0;
+  /// Counts what the loops of the kernel visit, by running them without their work on host tensors (values that bounds
+  /// depend on, such as lengths, are read). Nothing unless compiled with `census`.
+  Expected<std::optional<TileCounts>> countTiles(const runtime::Bindings &hostBindings);
   /// Says in the report why `auto` chose this.
   void noteChoice(std::string reason) { compileReport.choice = std::move(reason); }
 
 protected:
   CompileReport compileReport;
+  std::unique_ptr<TileCensus> census;
+  /// `kernels`: the module after the stage of that name.
+  Status takeCensus(mlir::ModuleOp kernels, const Program &program, const CompileOptions &options);
 };
 
 /// Leaves the program as it is. Errors name the stage and the place in the source.

@@ -12,7 +12,6 @@ struct Experiment {
   CompileReport compiled;
   RunReport ran;
   std::map<std::string, std::string> ir; ///< dumped stages (JSON only: a table is printed after the dumps)
-  std::string traffic;                   ///< text; empty unless asked for
 };
 
 /// A few aligned lines; ends with a newline.

@@ -1,5 +1,6 @@
 // One whole experiment: tensors, reference, kernel, guards and verdict.
 #pragma once
+#include "fa/Analysis/TrafficModel.h"
 #include "fa/Execution/Compile.h"
 #include "fa/Execution/Fill.h"
 #include "fa/Reference/Verdict.h"
@@ -21,6 +22,7 @@ struct RunOptions {
   uint64_t seed = 1;
   int repeat = 1;        ///< timed runs; the median is reported
   bool check = true;
+  bool traffic = false;  ///< also the traffic tables
   int64_t checkRows = 0; ///< rows to check, chosen at random; 0: all
   unsigned threads = 0;  ///< of the reference
   std::function<void(const std::string &phase)> onPhase;
@@ -29,6 +31,9 @@ struct RunOptions {
 struct RunReport {
   std::vector<double> seconds;       ///< of each timed run
   std::optional<int64_t> visiblePairs;
+  std::optional<TileCounts> tiles;
+  std::optional<analysis::Traffic> traffic, naiveTraffic;
+  std::string trafficTables; ///< if asked for
   double flops = 0;                  ///< 2 (D + Dv) per visible pair
   std::optional<reference::Verdict> verdict;
   double checkSeconds = 0;

@@ -1,0 +1,147 @@
+// Descriptors, machine code and launches of CpuCode.
+#include "CpuCode.h"
+#include "fa/Dialect/FA/Transforms/DescribeLaunch.h"
+#include "fa/Target/CPU/CompileToObject.h"
+#include "fa/Target/CPU/PackedEntry.h"
+#include "mlir/IR/Builders.h"
+
+namespace fa::execution {
+namespace {
+namespace func = mlir::func;
+
+/// The pool that launches of a host function use: set while it runs, on the thread that runs it.
+thread_local runtime::ThreadPool *launchPool = nullptr;
+
+/// What an `fa.launch` in a host function calls.
+void launchBlocks(runtime::CpuKernel kernel, int64_t blocks, int32_t heavyFirst, void **arguments) {
+  launchPool->run(blocks, [&](int64_t index, unsigned) { kernel(heavyFirst ? blocks - 1 - index : index, arguments); });
+}
+
+/// Names of arguments went into descriptors; LLVM does not know their attributes.
+void dropArgumentNames(mlir::ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned n = 0; n < function.getNumArguments(); ++n)
+      for (mlir::NamedAttribute attribute : llvm::to_vector(mlir::FunctionOpInterface(function).getArgAttrs(n)))
+        if (attribute.getName().strref().starts_with("fa."))
+          function.removeArgAttr(n, attribute.getName());
+}
+
+} // namespace
+
+bool holdsLaunchesOnly(func::FuncOp entry) {
+  bool launches = false;
+  for (mlir::Operation &op : entry.getBody().front()) {
+    launches |= llvm::isa<mlir::fa::LaunchOp>(op);
+    if (!llvm::isa<mlir::fa::LaunchOp, func::ReturnOp>(op) && !mlir::isMemoryEffectFree(&op))
+      return false;
+  }
+  return launches;
+}
+
+/// One descriptor for each launch; the host function itself is not compiled.
+Status CpuCode::describeKernels(mlir::ModuleOp module, func::FuncOp entry) {
+  for (auto launch : entry.getOps<mlir::fa::LaunchOp>()) {
+    mlir::FailureOr<LaunchDescriptor> descriptor = mlir::fa::describeLaunch(launch);
+    if (mlir::failed(descriptor))
+      return makeError("expected a launch that a descriptor can say");
+    kernelNames.push_back(descriptor->entry);
+    descriptor->entry = mlir::fa::packedEntryName(descriptor->entry);
+    launches.push_back({std::move(*descriptor), nullptr});
+  }
+  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (!function->hasAttr(mlir::fa::kernelAttrName) && function.symbolKnownUseEmpty(module))
+      function.erase();
+  return Status::success();
+}
+
+/// A kernel of one block that calls the host function.
+void CpuCode::describeHost(mlir::ModuleOp module, func::FuncOp entry, const std::vector<Argument> &arguments) {
+  const std::string name = "host_of_" + entry.getName().str();
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module.getBody());
+  llvm::SmallVector<mlir::Type> types{builder.getIndexType()};
+  llvm::append_range(types, entry.getArgumentTypes());
+  auto wrapper = func::FuncOp::create(builder, entry.getLoc(), name, builder.getFunctionType(types, {}));
+  wrapper->setAttr(mlir::fa::kernelAttrName, builder.getUnitAttr());
+  builder.setInsertionPointToStart(wrapper.addEntryBlock());
+  func::CallOp::create(builder, entry.getLoc(), entry, wrapper.getArguments().drop_front());
+  func::ReturnOp::create(builder, entry.getLoc());
+
+  LaunchDescriptor descriptor;
+  descriptor.entry = mlir::fa::packedEntryName(name);
+  descriptor.abi = "so";
+  for (const Argument &argument : arguments) {
+    KernelArgument kernelArgument;
+    kernelArgument.kind = argument.isTensor ? KernelArgument::Kind::MemRef : KernelArgument::Kind::Scalar;
+    (argument.isTensor ? kernelArgument.tensor : kernelArgument.scalar) = argument.name;
+    kernelArgument.type = argument.type;
+    kernelArgument.rank = static_cast<int>(argument.sizes.size());
+    descriptor.arguments.push_back(std::move(kernelArgument));
+  }
+  kernelNames.push_back(entry.getName().str());
+  launches.push_back({std::move(descriptor), nullptr});
+  host = std::make_unique<runtime::CpuDriver>(1);
+}
+
+Status CpuCode::load(mlir::ModuleOp module, const std::string &lowering) {
+  mlir::fa::CpuOptions cpuOptions;
+  // Plain loops are vectorised by LLVM; vector code needs no more than code generation.
+  cpuOptions.irLevel = lowering == "vector" ? 0 : 2;
+  mlir::FailureOr<llvm::SmallVector<char, 0>> object = mlir::fa::compileToObject(module, cpuOptions);
+  if (mlir::failed(object))
+    return makeError("expected a module that compiles to machine code");
+  const std::pair<llvm::StringRef, void *> symbols[] = {{"fa_launch_blocks", reinterpret_cast<void *>(&launchBlocks)}};
+  Expected<std::unique_ptr<mlir::fa::JitModule>> jit = mlir::fa::JitModule::load(*object, symbols);
+  if (!jit)
+    return jit.error();
+  code = std::move(*jit);
+  for (Launch &launch : launches) {
+    Expected<void *> function = code->lookup(launch.descriptor.entry);
+    if (!function)
+      return function.error();
+    runtime::ModuleImage image;
+    image.kind = runtime::ModuleImage::Kind::Function;
+    image.function = *function;
+    Expected<std::unique_ptr<runtime::Module>> loaded = cpu->loadModule(image);
+    if (!loaded)
+      return loaded.error();
+    launch.module = std::move(*loaded);
+  }
+  return Status::success();
+}
+
+Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const std::string &entry,
+                                                  const std::vector<Argument> &arguments, const std::string &lowering,
+                                                  unsigned threads, StageRunner &runner) {
+  auto result = std::make_unique<CpuCode>();
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  const bool direct = holdsLaunchesOnly(function);
+  if (direct) {
+    if (Status status = runner.run("descriptor", [&] { return result->describeKernels(module, function); }); !status)
+      return status.error();
+  } else {
+    result->describeHost(module, function, arguments);
+    result->pool = std::make_unique<runtime::ThreadPool>(threads);
+  }
+  result->cpu = std::make_unique<runtime::CpuDriver>(threads);
+  dropArgumentNames(module);
+  if (Status status = runner.run(cpuStages(lowering)); !status)
+    return status.error();
+  if (Status status = runner.run("machine code", [&] { return result->load(module, lowering); }); !status)
+    return status.error();
+  return result;
+}
+
+Expected<double> CpuCode::run(const runtime::Bindings &bindings) {
+  double seconds = 0;
+  for (Launch &launch : launches) {
+    runtime::ThreadPool *saved = std::exchange(launchPool, pool.get());
+    Expected<double> time = (host ? *host : *cpu).launch(*launch.module, launch.descriptor, bindings);
+    launchPool = saved;
+    if (!time)
+      return time.error();
+    seconds += *time;
+  }
+  return seconds;
+}
+
+} // namespace fa::execution
