@@ -359,6 +359,8 @@ Status Parser::finish() {
   if (!flags.compile.order.empty())
     if (Status status = oneOf("--order", flags.compile.order, {"query_outer", "key_outer"}); !status)
       return status;
+  if (flags.compile.lowering == "naive" && !(texts.schedule.empty() && flags.compile.order.empty()))
+    return makeError("expected no --schedule and no --order beside --lowering=naive, which has no tiles");
   if (Status status = oneOf("--format", texts.format, {"table", "json"}); !status)
     return status;
   if (flags.run.repeat < 1 || flags.run.repeat > 1000000)

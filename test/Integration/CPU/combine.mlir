@@ -9,6 +9,9 @@
 // RUN:   | FileCheck %s
 
 func.func private @printMemrefF32(memref<*xf32>) attributes {llvm.emit_c_interface}
+func.func private @printF32(f32)
+func.func private @printNewline()
+func.func private @printComma()
 
 // Rows: {ln 2, 0} + {ln 8, 1}: 0.8, ln 10. Empty + {1, 3}: 3, 1, though the empty split holds NaN. Two empties: 0, -inf.
 memref.global "private" constant @outputs : memref<2x1x1x3x1xf32> = dense<[[[[[0.0], [0x7FC00000], [0x7FC00000]]]], [[[[1.0], [3.0], [0x7FC00000]]]]]>
@@ -27,6 +30,7 @@ func.func @attend(%q: memref<1x1x1x1xf32>, %k: memref<1x1x?x1xf32, strided<[4, 4
 }
 
 func.func @main() {
+  %c1 = arith.constant 1 : index
   // CHECK: data =
   // CHECK-NEXT: 0.8],
   // CHECK-NEXT: [3],
@@ -49,6 +53,13 @@ func.func @main() {
   // CHECK: data =
   // CHECK-NEXT: 1.38629]
   call @splits() : () -> ()
+
+  // Four keys in 1 to 8 splits of ceil(4 / splits) keys: whatever their number, and with empty splits at the end.
+  // CHECK-COUNT-8: {{^}}2, 1.38629
+  %c9 = arith.constant 9 : index
+  scf.for %n = %c1 to %c9 step %c1 {
+    func.call @splitsOf(%n) : (index) -> ()
+  }
   return
 }
 
@@ -87,5 +98,44 @@ func.func @splits() {
   call @printMemrefF32(%uo) : (memref<*xf32>) -> ()
   %ulse = memref.cast %lse : memref<1x1x1xf32> to memref<*xf32>
   call @printMemrefF32(%ulse) : (memref<*xf32>) -> ()
+  return
+}
+
+func.func @splitsOf(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %q = memref.alloc() : memref<1x1x1x1xf32>
+  memref.store %zero, %q[%c0, %c0, %c0, %c0] : memref<1x1x1x1xf32>
+  %v = memref.get_global @values : memref<1x1x4x1xf32>
+  %po = memref.alloc(%n) : memref<?x1x1x1x1xf32>
+  %plse = memref.alloc(%n) : memref<?x1x1x1xf32>
+  %size = arith.ceildivsi %c4, %n : index
+  scf.for %p = %c0 to %n step %c1 {
+    %wanted = arith.muli %p, %size : index
+    %first = arith.minsi %wanted, %c4 : index
+    %rest = arith.subi %c4, %first : index
+    %count = arith.minsi %rest, %size : index
+    %k = memref.subview %v[0, 0, %first, 0] [1, 1, %count, 1] [1, 1, 1, 1]
+      : memref<1x1x4x1xf32> to memref<1x1x?x1xf32, strided<[4, 4, 1, 1], offset: ?>>
+    %o = memref.subview %po[%p, 0, 0, 0, 0] [1, 1, 1, 1, 1] [1, 1, 1, 1, 1]
+      : memref<?x1x1x1x1xf32> to memref<1x1x1x1xf32, strided<[1, 1, 1, 1], offset: ?>>
+    %lse = memref.subview %plse[%p, 0, 0, 0] [1, 1, 1, 1] [1, 1, 1, 1]
+      : memref<?x1x1x1xf32> to memref<1x1x1xf32, strided<[1, 1, 1], offset: ?>>
+    func.call @attend(%q, %k, %o, %lse)
+      : (memref<1x1x1x1xf32>, memref<1x1x?x1xf32, strided<[4, 4, 1, 1], offset: ?>>,
+         memref<1x1x1x1xf32, strided<[1, 1, 1, 1], offset: ?>>, memref<1x1x1xf32, strided<[1, 1, 1], offset: ?>>) -> ()
+  }
+  %o = memref.alloc() : memref<1x1x1x1xf32>
+  %lse = memref.alloc() : memref<1x1x1xf32>
+  fa.combine ins(%po, %plse : memref<?x1x1x1x1xf32>, memref<?x1x1x1xf32>)
+             outs(%o, %lse : memref<1x1x1x1xf32>, memref<1x1x1xf32>)
+  %x = memref.load %o[%c0, %c0, %c0, %c0] : memref<1x1x1x1xf32>
+  %y = memref.load %lse[%c0, %c0, %c0] : memref<1x1x1xf32>
+  func.call @printF32(%x) : (f32) -> ()
+  func.call @printComma() : () -> ()
+  func.call @printF32(%y) : (f32) -> ()
+  func.call @printNewline() : () -> ()
   return
 }
