@@ -125,12 +125,12 @@ void RowEvaluator<Element>::finishExact(const RowBlock &block, size_t row, const
   for (int64_t d = 0; d < depthV; ++d)
     output[d] = static_cast<double>(result[static_cast<size_t>(d)] / sum);
   evaluation.lse[place] = static_cast<double>(reference + std::log(sum));
-  computeBound(block, row, weights, sum, queryNorm);
+  computeBound(block, row, weights, sum);
 }
 
 template <typename Element>
 void RowEvaluator<Element>::computeBound(const RowBlock &block, size_t row, const std::vector<Exact> &weights,
-                                         Exact sum, double queryNorm) {
+                                         Exact sum) {
   size_t kept = 0;
   for (size_t n = 0; n < terms.size(); ++n) {
     terms[n].weight = static_cast<double>(weights[n] / sum);

@@ -42,7 +42,7 @@ private:
   void collectSeen(size_t row);
   void finishExact(const RowBlock &block, size_t row, const Exact *scores, double queryNorm);
   void finishUnfused(const RowBlock &block, size_t row, const Plain *scores);
-  void computeBound(const RowBlock &block, size_t row, const std::vector<Exact> &weights, Exact sum, double queryNorm);
+  void computeBound(const RowBlock &block, size_t row, const std::vector<Exact> &weights, Exact sum);
 };
 
 } // namespace fa::reference

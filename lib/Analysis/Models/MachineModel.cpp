@@ -127,18 +127,20 @@ CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape) {
 }
 
 Expected<HopperTiles> chooseTiles(const HopperModel &machine, const AttentionShape &shape) {
-  std::optional<ResourceUse> smallest;
+  ResourceUse missing; // of the smallest tiles, which come last
   for (const HopperTiles &tiles : candidates()) {
-    smallest = exceeded(resourcesOf(machine, shape, tiles));
+    const std::optional<ResourceUse> over = exceeded(resourcesOf(machine, shape, tiles));
     // Three consumers pay only with key tiles that are not cut down for them.
     const bool cutDown = tiles.warpgroups == 3 && tiles.tileKv < 128;
-    if (!smallest && !cutDown)
+    if (!over && !cutDown)
       return tiles;
+    if (over)
+      missing = *over;
   }
   return makeError("expected a shape that fits sm_90a, but depth " + std::to_string(shape.depth) + " x " +
                    std::to_string(shape.depthV) + " in " + std::string(nameOf(shape.input)) + " needs " +
-                   std::to_string(smallest->needed) + " " + smallest->unit + " of " + smallest->name + " and " +
-                   std::to_string(smallest->available) + " are available; split the depth or use a CPU target");
+                   std::to_string(missing.needed) + " " + missing.unit + " of " + missing.name + " and " +
+                   std::to_string(missing.available) + " are available; split the depth or use a CPU target");
 }
 
 Status checkTiles(const HopperModel &machine, const AttentionShape &shape, const HopperTiles &tiles) {

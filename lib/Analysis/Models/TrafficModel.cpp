@@ -181,7 +181,7 @@ Expected<Traffic> naiveTraffic(const AttentionShape &shape, DType stored) {
 }
 
 Expected<Traffic> queryOuterTraffic(const AttentionShape &shape, const TiledForm &form) {
-  for (Status status : {validate(shape), validate(form)})
+  for (const Status &status : {validate(shape), validate(form)})
     if (!status)
       return status.error();
   Counter counter;
@@ -200,7 +200,7 @@ Expected<Traffic> queryOuterTraffic(const AttentionShape &shape, const TiledForm
 }
 
 Expected<Traffic> keyOuterTraffic(const AttentionShape &shape, const TiledForm &form) {
-  for (Status status : {validate(shape), validate(form)})
+  for (const Status &status : {validate(shape), validate(form)})
     if (!status)
       return status.error();
   Counter counter;
