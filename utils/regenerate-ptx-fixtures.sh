@@ -12,7 +12,7 @@ if [[ "${1:-}" == --check ]]; then
   trap 'rm -rf "$out"' EXIT
 fi
 
-for kernel in VectorAdd TwoProducts MmaProduct Cluster Attention; do
+for kernel in VectorAdd TwoProducts MmaProduct Cluster Attention Softmax; do
   "$nvcc" -arch=sm_90a -ptx -O3 "$kernel.cu" -o "$out/$kernel.ptx"
 done
 "$nvcc" -arch=sm_90a -ptx -O3 -fmad=false ScalarFunctions.cu -o "$out/ScalarFunctions.nvcc.ptx"
