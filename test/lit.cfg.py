@@ -22,6 +22,8 @@ if config.sanitizers:
     config.available_features.add("sanitizers")
 if subprocess.run([config.python, "-c", "import numpy"], capture_output=True).returncode == 0:
     config.available_features.add("numpy")
+if shutil.which("nvcc") and not config.sanitizers:
+    config.available_features.add("nvcc")
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 
