@@ -33,8 +33,6 @@ enum class LaneOp : uint16_t {
 /// The table for the widest instruction set of this machine.
 const Handler *laneHandlers();
 inline Handler laneHandler(LaneOp op) { return laneHandlers()[static_cast<unsigned>(op)]; }
-/// "avx512", "avx2" or "sse2".
-const char *laneIsa();
 
 /// setp: Instr::mode bits 0..1 combine with predicate c (0 none, 1 and, 2 or, 3 xor), bit 2 negates c; the complement
 /// goes to predicate Instr::extra.

@@ -77,6 +77,11 @@ struct EntryInfo {
   size_t instructions = 0;
 };
 
+/// Vector code of the core, chosen at run time: "avx512", "avx2" or "sse2".
+const char *coreIsa();
+/// Forces one for modules loaded from now on (tests, benchmarks); fails when the machine lacks it or the name is unknown.
+Status selectCoreIsa(const std::string &name);
+
 /// One emulated device with its own memory. Not thread-safe, except that one launch uses several host threads itself.
 /// After a fatal finding every later call fails with that finding, as on hardware, until resetError().
 class Emulator {
