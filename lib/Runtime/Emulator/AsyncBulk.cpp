@@ -4,6 +4,7 @@
 #include "Handlers.h"
 #include "MbarrierUnit.h"
 #include "MemoryAccess.h"
+#include "Timeline.h"
 #include <cstdio>
 #include <cstring>
 
@@ -128,7 +129,7 @@ void handleBulk(Warp &warp, const Instr &instr, uint32_t mask) {
     operation.warp = &warp;
     operation.lane = lane;
     operation.line = instr.line;
-    operation.issuedAt = cluster.ticks;
+    operation.issuedAt = warp.time;
     if (!(isTensor(info.kind) ? fillTensor(warp, instr, info, lane, operation)
                               : fillSpan(warp, instr, info, lane, operation)))
       return;
@@ -161,7 +162,7 @@ void handleBulk(Warp &warp, const Instr &instr, uint32_t mask) {
       cluster.races->joinIssuer(operation.clock, warp);
     operation.delay = cluster.adversarial() ? static_cast<int>(cluster.random() % 24) : 0;
     ++cluster.events;
-    if (operation.delay == 0 && cluster.bulk.empty() && !cluster.launch->options->timeline)
+    if (operation.delay == 0 && cluster.bulk.empty())
       execute(cluster, operation);
     else
       cluster.bulk.push_back(std::move(operation));
@@ -278,7 +279,7 @@ static void loadInto(Cluster &cluster, BulkOperation &operation, Cta &target) {
     forEachChunk(operation,
                  [&](uint32_t offset, uint32_t bytes) { cluster.races->writeShared(agent, target, offset, bytes); });
   }
-  completeTransactions(target, *barrier, operation.bytes);
+  completeTransactions(target, *barrier, operation.bytes, operation.endsAt);
 }
 
 static void readSource(Cluster &cluster, BulkOperation &operation) {
@@ -338,6 +339,8 @@ static void store(Cluster &cluster, BulkOperation &operation) {
 
 static void execute(Cluster &cluster, BulkOperation &operation) {
   ++cluster.events;
+  operation.endsAt = occupyCopyEngine(*operation.issuer, operation.issuedAt, operation.bytes,
+                                      isLoad(operation.kind) ? "load" : "store", operation.line);
   if (isLoad(operation.kind)) {
     if (!operation.ctaMask) {
       loadInto(cluster, operation, *operation.sharedCta);
@@ -354,11 +357,9 @@ static void execute(Cluster &cluster, BulkOperation &operation) {
         }
     }
   } else {
+    operation.warp->bulkTime = std::max(operation.warp->bulkTime, operation.endsAt);
     store(cluster, operation);
   }
-  if (cluster.launch->options->timeline)
-    cluster.timeline.push_back({operation.issuer->linear, "tma", isLoad(operation.kind) ? "load" : "store",
-                                operation.issuedAt, cluster.ticks + 1, operation.line});
 }
 
 void stepBulk(Cluster &cluster) {
@@ -389,6 +390,8 @@ void handleBulkWait(Warp &warp, const Instr &instr, uint32_t) {
       warp.block(instr.mode ? BlockReason::BulkReadWait : BlockReason::BulkWait, required);
       return;
     }
+  if (required)
+    waitUntil(warp, warp.bulkTime, "bulk wait", instr.line);
   uint64_t &known = instr.mode ? warp.bulkRead : warp.bulkDone;
   known = std::max(known, required);
   if (!instr.mode)

@@ -2,6 +2,7 @@
 #include "AsyncWgmma.h"
 #include "Handlers.h"
 #include "Races.h"
+#include "Timeline.h"
 #include <cstdio>
 
 namespace fa::runtime::emulator {
@@ -109,9 +110,7 @@ void executeWgmma(Cta &cta, uint32_t group) {
   Counters &total = cta.cluster->counters->total;
   ++total.wgmmaInstructions;
   total.wgmmaMacs += uint64_t(64) * shape.n * (32 / sizeOf(shape.aType));
-  if (cta.cluster->launch->options->timeline)
-    cta.cluster->timeline.push_back({cta.linear, "wgmma " + std::to_string(group), "m64n" + std::to_string(shape.n),
-                                     operation.issuedAt, cta.cluster->ticks + 1, instr.line});
+  warpgroup.endTimes.push_back(occupyTensorCores(cta, group, operation.time, shape.n, instr.line));
 }
 
 /// Executes operations that are complete rendezvous, up to sequence number `until`.
@@ -188,7 +187,6 @@ void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
   while (warpgroup.first + warpgroup.operations.size() <= sequence) {
     warpgroup.operations.emplace_back();
     warpgroup.operations.back().instr = &instr;
-    warpgroup.operations.back().issuedAt = cta.cluster->ticks;
     warpgroup.operations.back().late = cta.cluster->chance(2);
   }
   WgmmaOperation &operation = warpgroup.operations[sequence - warpgroup.first];
@@ -218,6 +216,7 @@ void handleWgmma(Warp &warp, const Instr &instr, uint32_t mask) {
     setFlight(warp, info, !warp.flights.empty() && warp.flights.back().info->accumulator == info.accumulator);
     warp.flights.push_back({sequence, &info, instr.line});
   }
+  operation.time = std::max(operation.time, warp.time);
   operation.arrived |= static_cast<uint8_t>(1u << member);
   ++cta.cluster->events;
   if (cta.cluster->races)
@@ -250,6 +249,8 @@ void handleWgmmaWait(Warp &warp, const Instr &instr, uint32_t) {
   if (required <= warp.wgmmaComplete)
     return;
   warp.wgmmaComplete = required;
+  if (required <= cta.warpgroups[group].endTimes.size())
+    waitUntil(warp, cta.warpgroups[group].endTimes[required - 1], "wgmma wait", instr.line);
   if (RaceDetector *races = cta.cluster->races)
     races->observe(warp, races->wgmmaDimension(cta, group), static_cast<uint32_t>(required));
   if (!cta.cluster->launch->options->checkRegisters)

@@ -4,6 +4,7 @@
 #include "MbarrierUnit.h"
 #include "Races.h"
 #include "SyncModes.h"
+#include "Timeline.h"
 
 namespace fa::runtime::emulator {
 
@@ -49,6 +50,8 @@ void tryComplete(Cta &cta, Mbarrier &barrier) {
   Clock &done = barrier.done[barrier.phase & 1];
   done = std::move(barrier.arriving);
   barrier.arriving.clear();
+  barrier.doneTime[barrier.phase & 1] = barrier.time;
+  barrier.time = 0;
   ++barrier.phase;
   barrier.pending = barrier.expected;
   barrier.waitedSinceCompletion = false;
@@ -60,7 +63,8 @@ void tryComplete(Cta &cta, Mbarrier &barrier) {
   }
 }
 
-void completeTransactions(Cta &cta, Mbarrier &barrier, int64_t bytes) {
+void completeTransactions(Cta &cta, Mbarrier &barrier, int64_t bytes, uint64_t time) {
+  barrier.time = std::max(barrier.time, time);
   barrier.transactions -= bytes;
   ++cta.cluster->events;
   tryComplete(cta, barrier);
@@ -81,6 +85,7 @@ void arrive(Warp &warp, const Instr &instr, Cta &cta, Mbarrier &barrier, int64_t
   if (RaceDetector *races = warp.cta->cluster->races; races && !(instr.mode & mbarrier::relaxed))
     races->release(warp, barrier.arriving);
   barrier.pending -= count;
+  barrier.time = std::max(barrier.time, warp.time);
   ++cta.cluster->events;
   tryComplete(cta, barrier);
 }
@@ -167,7 +172,7 @@ void handleMbarrierExpect(Warp &warp, const Instr &instr, uint32_t mask) {
       return;
     int64_t bytes = warp.slot<uint32_t>(instr.b)[lane];
     if (instr.size)
-      completeTransactions(*cta, *barrier, bytes);
+      completeTransactions(*cta, *barrier, bytes, warp.time);
     else
       expectTransactions(warp, instr, *cta, *barrier, bytes, lane);
   }
@@ -253,6 +258,8 @@ void handleMbarrierTest(Warp &warp, const Instr &instr, uint32_t mask) {
   if (result && previous) {
     previous->waitedSinceCompletion = true;
     previous->lastPhaseSeen[warp.id] = seenPhase;
+    if (seenPhase)
+      waitUntil(warp, previous->doneTime[(seenPhase - 1) & 1], "mbarrier wait", instr.line);
     if (cluster.races && seenPhase && !(instr.mode & mbarrier::relaxed))
       cluster.races->acquire(warp, previous->done[(seenPhase - 1) & 1]);
   }

@@ -2,6 +2,7 @@
 #include "Handlers.h"
 #include "Races.h"
 #include "SyncModes.h"
+#include "Timeline.h"
 
 namespace fa::runtime::emulator {
 
@@ -42,6 +43,7 @@ static NamedBarrier *arriveAtBarrier(Warp &warp, const Instr &instr, uint32_t ma
   named.need = need;
   named.line = instr.line;
   named.count += 32;
+  named.time = std::max(named.time, warp.time);
   named.arrivedWarps |= 1ull << (warp.id % 64);
   ++cta.cluster->events;
   if (RaceDetector *races = cta.cluster->races)
@@ -51,6 +53,8 @@ static NamedBarrier *arriveAtBarrier(Warp &warp, const Instr &instr, uint32_t ma
     named.arriving.clear();
     named.count = 0;
     named.arrivedWarps = 0;
+    named.doneTime = named.time;
+    named.time = 0;
     ++named.generation;
     named.result[0] = named.partial[0];
     named.result[1] = named.partial[1];
@@ -80,6 +84,7 @@ static bool passBarrier(Warp &warp, const Instr &instr, uint32_t mask, NamedBarr
     return false;
   }
   warp.arrived = false;
+  waitUntil(warp, named->doneTime, "bar.sync", instr.line);
   if (cta.cluster->races)
     cta.cluster->races->acquire(warp, named->done);
   return true;
@@ -125,6 +130,8 @@ static void completeClusterBarrier(Cluster &cluster) {
       warp.clusterArrived = false;
   ++cluster.clusterGeneration;
   ++cluster.events;
+  cluster.clusterDoneTime = cluster.clusterTime;
+  cluster.clusterTime = 0;
   cluster.clusterDone = std::move(cluster.clusterArriving);
   cluster.clusterArriving.clear();
 }
@@ -139,6 +146,7 @@ void handleClusterArrive(Warp &warp, const Instr &instr, uint32_t mask) {
   warp.clusterArrived = true;
   warp.clusterWaiting = true;
   warp.clusterTicket = cluster.clusterGeneration;
+  cluster.clusterTime = std::max(cluster.clusterTime, warp.time);
   ++cluster.events;
   if (cluster.races && !instr.mode)
     cluster.races->release(warp, cluster.clusterArriving);
@@ -158,6 +166,7 @@ void handleClusterWait(Warp &warp, const Instr &instr, uint32_t mask) {
     return;
   }
   warp.clusterWaiting = false;
+  waitUntil(warp, cluster.clusterDoneTime, "cluster barrier", instr.line);
   if (cluster.races)
     cluster.races->acquire(warp, cluster.clusterDone);
 }

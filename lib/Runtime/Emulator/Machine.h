@@ -80,7 +80,8 @@ struct Warp {
   bool released = false;   ///< of the running group
   std::vector<Group> others;
   uint64_t laneCount = 0, instructionCount = 0;
-  uint64_t blockedSince = 0;
+  uint64_t time = 0, runningSince = 0; ///< of the nominal clock (Timeline.h)
+  uint64_t bulkTime = 0;               ///< when its bulk stores are done
 
   // Named barriers: the generation this warp waits for.
   bool arrived = false;
@@ -132,6 +133,7 @@ struct Mbarrier {
   uint16_t initWarp = 0;
   bool fencedInit = false;             ///< visible to the async proxy and other CTAs
   std::vector<uint32_t> lastPhaseSeen; ///< for each warp: 1 + last phase whose completion it observed
+  uint64_t time = 0, doneTime[2] = {};
   Clock arriving, done[2];
 };
 
@@ -141,6 +143,7 @@ struct NamedBarrier {
   uint64_t arrivedWarps = 0;                       ///< bit mask
   uint32_t partial[3] = {0, 1, 0}, result[3] = {}; ///< bar.red: popc, and, or
   int line = 0;
+  uint64_t time = 0, doneTime = 0;
   Clock arriving, done;
 };
 
@@ -152,7 +155,7 @@ struct WgmmaOperation {
   uint8_t arrived = 0;
   bool executed = false;
   bool late = false; ///< operands are read when somebody waits for it
-  uint64_t issuedAt = 0;
+  uint64_t time = 0; ///< of the last warp that issued it
   Clock clock;
 };
 
@@ -160,6 +163,8 @@ struct Warpgroup {
   std::deque<WgmmaOperation> operations; ///< those not executed yet, plus issue order
   uint64_t first = 0;                    ///< sequence number of operations.front()
   uint64_t executed = 0;                 ///< operations done
+  std::vector<uint64_t> endTimes;        ///< by sequence number
+  size_t lastSpan = 0;                   ///< 1 + index in the timeline
 };
 
 /// A bulk copy under way.
@@ -184,7 +189,7 @@ struct BulkOperation {
   bool sourceRead = false;
   int delay = 0;
   int line = 0;
-  uint64_t issuedAt = 0;
+  uint64_t issuedAt = 0, endsAt = 0; ///< of the nominal clock
   Clock clock;
 };
 
@@ -201,9 +206,9 @@ struct Cta {
   std::vector<Warpgroup> warpgroups;
   std::array<NamedBarrier, 16> barriers;
   std::vector<Mbarrier> mbarriers;
-  std::vector<uint8_t> mbarrierAt; ///< window offset / 8 -> 1 + index in `mbarriers`, 0: none
-  uint32_t liveWarps = 0;
-  int64_t registerPool = 0;         ///< registers that setmaxnreg may still hand out
+  std::vector<uint8_t> mbarrierAt;                  ///< window offset / 8 -> 1 + index in `mbarriers`, 0: none
+  uint64_t tensorCoresFree = 0, copyEngineFree = 0; ///< Timeline.h
+  int64_t registerPool = 0;                         ///< registers that setmaxnreg may still hand out
   std::vector<uint8_t> tileSwizzle; ///< window offset / 1024 -> 1 + swizzle code of the TMA that wrote it last
   std::map<std::pair<uint32_t, uint32_t>, Clock> atomicClocks;
 
@@ -240,6 +245,7 @@ struct Cluster {
   LocalCounters *counters = nullptr;
   // barrier.cluster
   uint64_t clusterGeneration = 0;
+  uint64_t clusterTime = 0, clusterDoneTime = 0;
   Clock clusterArriving, clusterDone;
   Allocation *lastAllocation = nullptr;
   bool synchronisedGlobally = false; ///< used atomics or acquire loads on global memory

@@ -10,7 +10,7 @@ Mbarrier *locateMbarrier(Warp &warp, const Instr &instr, uint64_t address, int l
 void tryComplete(Cta &cta, Mbarrier &barrier);
 /// `count` arrivals of a warp's lane.
 void arrive(Warp &warp, const Instr &instr, Cta &cta, Mbarrier &barrier, int64_t count, int lane);
-/// Bytes of an asynchronous copy that landed.
-void completeTransactions(Cta &cta, Mbarrier &barrier, int64_t bytes);
+/// Bytes of an asynchronous copy that landed at `time` of the nominal clock.
+void completeTransactions(Cta &cta, Mbarrier &barrier, int64_t bytes, uint64_t time);
 
 } // namespace fa::runtime::emulator

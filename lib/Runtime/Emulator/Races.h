@@ -75,7 +75,7 @@ private:
     std::vector<Cell> cells;     ///< one for 16 bytes
     std::vector<uint32_t> split; ///< 1 + index of 16 byte cells in `bytes`, 0: uniform
     std::vector<std::array<Cell, 16>> bytes;
-    std::vector<uint32_t> free;                 ///< entries of `bytes` (+ 1) whose cell is uniform again
+    std::vector<uint32_t> free; ///< entries of `bytes` (+ 1) whose cell is uniform again
   };
   static constexpr uint32_t none = ~0u;
   static constexpr uint32_t mbarriersPerCta = 64;

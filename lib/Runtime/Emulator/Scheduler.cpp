@@ -4,6 +4,7 @@
 #include "AsyncWgmma.h"
 #include "Divergence.h"
 #include "RegisterChecks.h"
+#include "Timeline.h"
 
 namespace fa::runtime::emulator {
 
@@ -28,8 +29,8 @@ bool ClusterRunner::lookTwice(Warp &warp, const Instr &instr, uint32_t mask) {
   return true;
 }
 
-/// Executes up to `quantum` instructions. True when the warp could have gone on.
-bool ClusterRunner::takeTurn(Warp &warp, uint32_t quantum) {
+/// Executes up to `quantum` instructions; returns how many.
+uint64_t ClusterRunner::takeTurn(Warp &warp, uint32_t quantum) {
   const Instr *code = warp.kernel->code.data();
   uint64_t *executed = counters.executed.empty() ? nullptr : counters.executed.data();
   uint64_t lanes = 0;
@@ -47,6 +48,7 @@ bool ClusterRunner::takeTurn(Warp &warp, uint32_t quantum) {
       ++executed[warp.pc];
     lanes += static_cast<uint64_t>(__builtin_popcount(mask));
     ++warp.pc;
+    ++warp.time;
     if (mask | (instr.flags & flag::Always))
       instr.handler(warp, instr, mask);
     if (warp.status != WarpStatus::Ready)
@@ -61,52 +63,20 @@ bool ClusterRunner::takeTurn(Warp &warp, uint32_t quantum) {
     reportAt(warp, code[std::min<size_t>(warp.pc, warp.kernel->code.size() - 1)], ReportKind::Budget, true,
              "expected the kernel to end within " + std::to_string(launch.options->instructionBudget) +
                  " warp instructions, but got more (an endless loop?)");
-  return warp.status == WarpStatus::Ready;
-}
-
-static const char *trackName(BlockReason reason) {
-  switch (reason) {
-  case BlockReason::NamedBarrier:
-    return "bar.sync";
-  case BlockReason::ClusterBarrier:
-    return "cluster barrier";
-  case BlockReason::WgmmaWait:
-    return "wgmma wait";
-  case BlockReason::BulkWait:
-  case BlockReason::BulkReadWait:
-    return "bulk wait";
-  case BlockReason::Mbarrier:
-    return "mbarrier wait";
-  case BlockReason::MaxRegisters:
-    return "setmaxnreg";
-  default:
-    return "wait";
-  }
+  return count;
 }
 
 void ClusterRunner::runWarp(Warp &warp) {
   bool waited = warp.status != WarpStatus::Ready;
-  BlockReason reason = warp.reason;
   if (waited)
     rotateGroups(warp);
   warp.status = WarpStatus::Ready;
-  uint64_t begin = cluster.ticks;
+  uint64_t before = warp.time;
   uint32_t quantum = cluster.adversarial() ? 1 + static_cast<uint32_t>(cluster.random() % 200) : 2000;
-  takeTurn(warp, quantum);
-  if (!launch.options->timeline)
-    return;
-  bool waits = warp.status == WarpStatus::Blocked || warp.status == WarpStatus::Spinning;
-  std::string track = "warp " + std::to_string(warp.id);
-  int line = warp.kernel->code[std::min<size_t>(warp.pc, warp.kernel->code.size() - 1)].line;
-  if (waited && (!waits || cluster.ticks - begin > 8)) {
-    cluster.timeline.push_back({warp.cta->linear, track, trackName(reason), warp.blockedSince, begin, line});
-    waited = false;
-  }
-  if (!waited) {
-    if (cluster.ticks > begin)
-      cluster.timeline.push_back({warp.cta->linear, track, "run", begin, cluster.ticks, line});
-    warp.blockedSince = cluster.ticks;
-  }
+  uint64_t executed = takeTurn(warp, quantum);
+  // Trying again takes no nominal time: how often that happens is the scheduler's affair.
+  if (waited && warp.status != WarpStatus::Ready && executed < 8 && warp.time - before == executed)
+    warp.time = before;
 }
 
 bool ClusterRunner::everythingDone() const {
@@ -174,6 +144,9 @@ void ClusterRunner::finish() {
       break;
     }
   drainBulk(cluster);
+  for (auto &cta : cluster.ctas)
+    for (Warp &warp : cta->warps)
+      endOfWarp(warp);
   if (launch.options->checkProtocol && !launch.stop)
     for (auto &cta : cluster.ctas)
       checkEnd(*cta);

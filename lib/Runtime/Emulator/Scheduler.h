@@ -20,7 +20,7 @@ private:
   uint32_t specialValue(const Cta &cta, Special kind, uint32_t thread) const;
   bool round();
   void runWarp(Warp &warp);
-  bool takeTurn(Warp &warp, uint32_t quantum);
+  uint64_t takeTurn(Warp &warp, uint32_t quantum);
   bool lookTwice(Warp &warp, const Instr &instr, uint32_t mask);
   bool everythingDone() const;
   void reportDeadlock();

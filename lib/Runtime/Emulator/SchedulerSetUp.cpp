@@ -183,6 +183,7 @@ void ClusterRunner::setUp(uint64_t index) {
   cluster.bulk.clear();
   cluster.synchronisedGlobally = false;
   cluster.clusterGeneration = 0;
+  cluster.clusterTime = cluster.clusterDoneTime = 0;
   cluster.clusterArriving.clear();
   cluster.clusterDone.clear();
   if (races)

@@ -66,7 +66,8 @@ struct Counters {
   std::vector<BufferTraffic> buffers;
 };
 
-/// One span on one track. Time in scheduler ticks (one tick = one warp instruction of that CTA's host thread).
+/// One span on one track. Time in ticks of a nominal clock that starts with the block: a warp instruction takes one
+/// tick, a wgmma N/2, a bulk copy its bytes at 32 a tick. It shows what overlaps; it does not predict hardware.
 struct TimelineEvent {
   uint32_t cta = 0;  ///< linear block index
   std::string track; ///< "warp 3", "wgmma 1", "tma"

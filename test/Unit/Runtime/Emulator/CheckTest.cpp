@@ -187,14 +187,16 @@ TEST(Launch, DeviceMemoryIsLimited) {
 }
 
 TEST(Timeline, ShowsWaitsAndRuns) {
-  TinyKernel kernel = exchange("bar.sync 0;");
+  // Warp 0 has more to do before the barrier.
+  TinyKernel kernel = exchange(
+      "setp.ge.u32 %p5, %r0, 32;\n@%p5 bra SHORT;\nadd.u32 %r9, %r0, 1;\nadd.u32 %r9, %r9, 1;\nSHORT:\nbar.sync 0;");
   kernel.options.timeline = true;
   auto timeline = runClean(kernel).launch.timeline;
   bool ran = false, waited = false;
   for (const TimelineEvent &event : timeline) {
     EXPECT_LE(event.begin, event.end);
     ran |= event.track == "warp 1" && event.name == "run";
-    waited |= event.name == "bar.sync";
+    waited |= event.track == "warp 1" && event.name == "bar.sync";
   }
   EXPECT_TRUE(ran);
   EXPECT_TRUE(waited);
