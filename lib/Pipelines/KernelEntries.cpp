@@ -28,9 +28,20 @@ class EmitPackedEntries : public PassWrapper<EmitPackedEntries, OperationPass<Mo
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitPackedEntries)
   StringRef getArgument() const override { return "fa-emit-packed-entries"; }
-  StringRef getDescription() const override { return "Add the packed entry of every kernel in the llvm dialect"; }
+  StringRef getDescription() const override {
+    return "Add the packed entry of every kernel in the llvm dialect; refuse what is not lowered";
+  }
 
   void runOnOperation() override {
+    WalkResult left = getOperation().walk([](Operation *op) {
+      if (!isa_and_nonnull<fa::FADialect>(op->getDialect()))
+        return WalkResult::advance();
+      op->emitError("expected tiles and kernels only, but got '")
+          << op->getName() << "'; run fa-kernels-pipeline or fa-lower-naive first";
+      return WalkResult::interrupt();
+    });
+    if (left.wasInterrupted())
+      return signalPassFailure();
     SmallVector<std::string> kernels;
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       if (function->hasAttr(fa::kernelAttrName) && !function.getSymName().starts_with("_mlir_ciface_"))
