@@ -1,5 +1,5 @@
-// Checks of an AttentionSpec and its IR. The IR is written as text: it is what --dump-ir=input shows and what a user would
-// write by hand.
+// Checks of an AttentionSpec and its IR. The IR is written as text: it is what --dump-ir=input shows and what a user
+// would write by hand.
 #include "fa/Execution/AttentionSpec.h"
 #include "fa/Support/Text.h"
 #include <algorithm>
@@ -33,7 +33,8 @@ public:
   explicit Writer(const AttentionSpec &spec) : spec(spec) {}
 
   std::string write() {
-    const std::string q = tensorType(spec.heads, spec.seqQ, spec.depth), o = tensorType(spec.heads, spec.seqQ, spec.depthV);
+    const std::string q = tensorType(spec.heads, spec.seqQ, spec.depth),
+                      o = tensorType(spec.heads, spec.seqQ, spec.depthV);
     const std::string k = tensorType(spec.kvHeads, spec.seqKv, spec.depth);
     const std::string v = tensorType(spec.kvHeads, spec.seqKv, spec.depthV);
     argument("q", q);
@@ -56,8 +57,8 @@ public:
     if (spec.alibi == Corner::BottomRight)
       body += "  %dim = arith.constant 2 : index\n  %seq_q = memref.dim %q, %dim : " + q +
               "\n  %seq_kv = memref.dim %k, %dim : " + k + "\n";
-    body += "  fa.attention ins(%q, %k, %v : " + q + ", " + k + ", " + v + ")\n    outs(" + outputs + " : " + outputTypes +
-            ")";
+    body += "  fa.attention ins(%q, %k, %v : " + q + ", " + k + ", " + v + ")\n    outs(" + outputs + " : " +
+            outputTypes + ")";
     if (spec.scale)
       body += "\n    scale(" + literal(*spec.scale) + ")";
     if (const std::string masks = maskList(); !masks.empty())
@@ -73,13 +74,14 @@ private:
   std::string arguments;
 
   void argument(const std::string &name, const std::string &type, const std::string &attributes = "") {
-    arguments += (arguments.empty() ? "%" : ",\n    %") + name + ": " + type + " {fa.name = \"" + name + "\"" + attributes + "}";
+    arguments +=
+        (arguments.empty() ? "%" : ",\n    %") + name + ": " + type + " {fa.name = \"" + name + "\"" + attributes + "}";
   }
 
   std::string tensorType(int64_t heads, int64_t length, int64_t depth) const {
     const bool dynamic = spec.dynamicLengths;
-    std::string type = "memref<" + std::to_string(spec.batch) + "x" + std::to_string(heads) + "x" + size(length, dynamic) +
-                       "x" + std::to_string(depth) + "x" + element;
+    std::string type = "memref<" + std::to_string(spec.batch) + "x" + std::to_string(heads) + "x" +
+                       size(length, dynamic) + "x" + std::to_string(depth) + "x" + element;
     if (spec.layout == Layout::Bshd) {
       // In memory [batch, sequence, heads, depth].
       const int64_t row = heads * depth;
@@ -191,13 +193,15 @@ Expected<Window> parseWindow(const std::string &text, std::optional<Corner> fall
     std::optional<int64_t> bound = parseInteger(pieces[n]);
     if (pieces[n] != "none" && (!bound || *bound < 0))
       return makeError(std::string("expected the ") + (n ? "right" : "left") +
-                       " bound of --window to be a number of keys, or `none` for unlimited, but got '" + pieces[n] + "'");
+                       " bound of --window to be a number of keys, or `none` for unlimited, but got '" + pieces[n] +
+                       "'");
     (n ? window.right : window.left) = bound;
   }
   if (pieces.size() == 2) {
     if (!fallback)
       return makeError("expected --window=LEFT,RIGHT,CORNER with CORNER top_left or bottom_right, because --seq-q and "
-                       "--seq-kv differ, but got '" + text + "'");
+                       "--seq-kv differ, but got '" +
+                       text + "'");
     window.corner = *fallback;
     return window;
   }
@@ -223,15 +227,15 @@ Expected<std::vector<int64_t>> AttentionSpec::parseBias(const std::string &text)
     else if (number && (*number == 1 || *number == full[dim]))
       shape.push_back(*number);
     else
-      return makeError("expected size " + std::to_string(d) + " of --bias to be 1, " + std::to_string(full[dim]) + " or " +
-                       letters[dim] + ", but got '" + pieces[d] + "'");
+      return makeError("expected size " + std::to_string(d) + " of --bias to be 1, " + std::to_string(full[dim]) +
+                       " or " + letters[dim] + ", but got '" + pieces[d] + "'");
   }
   return shape;
 }
 
 Status AttentionSpec::validate() const {
-  const std::pair<const char *, int64_t> counts[] = {{"--batch", batch}, {"--heads", heads}, {"--kv-heads", kvHeads},
-                                                     {"--seq-q", seqQ},  {"--seq-kv", seqKv}};
+  const std::pair<const char *, int64_t> counts[] = {
+      {"--batch", batch}, {"--heads", heads}, {"--kv-heads", kvHeads}, {"--seq-q", seqQ}, {"--seq-kv", seqKv}};
   constexpr int64_t limit = int64_t{1} << 40;
   for (const auto &[flag, value] : counts)
     if (value < 0 || value > limit)

@@ -16,8 +16,8 @@ bool holdsLaunchesOnly(mlir::func::FuncOp entry);
 /// Kernels launched through descriptors where the host function does nothing else; the whole function otherwise.
 class CpuCode {
 public:
-  /// `module` has kernels and launches, or (naive) the host function alone; it is consumed. `arguments` are those of the
-  /// host function `entry`. Stages and times go to `runner`.
+  /// `module` has kernels and launches, or (naive) the host function alone; it is consumed. `arguments` are those of
+  /// the host function `entry`. Stages and times go to `runner`.
   static Expected<std::unique_ptr<CpuCode>> build(mlir::ModuleOp module, const std::string &entry,
                                                   const std::vector<Argument> &arguments, const std::string &lowering,
                                                   unsigned threads, StageRunner &runner);

@@ -10,8 +10,9 @@
 namespace fa::execution {
 namespace {
 
-constexpr const char *kinds = "normal, normal:MEAN,DEVIATION, uniform:LOW,HIGH, integers:LOW,HIGH, zeros, ones, value:X, nan, "
-                              "inf, arange, index:DIM, pow2, pow2:DIM, documents:COUNT or alibi";
+constexpr const char *kinds =
+    "normal, normal:MEAN,DEVIATION, uniform:LOW,HIGH, integers:LOW,HIGH, zeros, ones, value:X, nan, "
+    "inf, arange, index:DIM, pow2, pow2:DIM, documents:COUNT or alibi";
 
 std::optional<double> parseNumber(const std::string &text) {
   if (text.empty())

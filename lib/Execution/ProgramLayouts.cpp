@@ -22,8 +22,8 @@ public:
     if (known.empty() && argument.isTensor)
       known = argument.sizes;
     if (given.size() != known.size())
-      return makeError("expected " + std::to_string(known.size()) + " sizes for '" + argument.name + "' (" + spell(known) +
-                       "), but got " + spell(given));
+      return makeError("expected " + std::to_string(known.size()) + " sizes for '" + argument.name + "' (" +
+                       spell(known) + "), but got " + spell(given));
     for (size_t d = 0; d < known.size(); ++d)
       if (known[d] != dynamic && known[d] != given[d])
         return makeError("expected '" + argument.name + "' of shape " + spell(known) + ", but got " + spell(given));
@@ -58,9 +58,9 @@ struct Equality {
   char b;
   size_t dimB;
 };
-constexpr Equality equalities[] = {{'q', 0, 'k', 0}, {'q', 0, 'v', 0}, {'k', 1, 'v', 1}, {'k', 2, 'v', 2}, {'q', 3, 'k', 3},
-                                   {'q', 0, 'o', 0}, {'q', 1, 'o', 1}, {'q', 2, 'o', 2}, {'v', 3, 'o', 3}, {'q', 0, 'l', 0},
-                                   {'q', 1, 'l', 1}, {'q', 2, 'l', 2}};
+constexpr Equality equalities[] = {{'q', 0, 'k', 0}, {'q', 0, 'v', 0}, {'k', 1, 'v', 1}, {'k', 2, 'v', 2},
+                                   {'q', 3, 'k', 3}, {'q', 0, 'o', 0}, {'q', 1, 'o', 1}, {'q', 2, 'o', 2},
+                                   {'v', 3, 'o', 3}, {'q', 0, 'l', 0}, {'q', 1, 'l', 1}, {'q', 2, 'l', 2}};
 
 std::map<char, std::string> operandNames(mlir::fa::AttentionOp op, const std::vector<Argument> &arguments) {
   std::map<char, std::string> names;
@@ -116,8 +116,10 @@ Program::layouts(const std::map<std::string, std::vector<int64_t>> &given) const
       continue;
     const std::vector<int64_t> &sizes = known.sizes[argument.name];
     if (std::find(sizes.begin(), sizes.end(), dynamic) != sizes.end())
-      return makeError("expected --shape " + argument.name + "=" + spell(sizes) + " with a number for each ?, because the "
-                       "type of '" + argument.name + "' leaves them open");
+      return makeError("expected --shape " + argument.name + "=" + spell(sizes) +
+                       " with a number for each ?, because the "
+                       "type of '" +
+                       argument.name + "' leaves them open");
     layouts[argument.name] = layoutOf(argument, sizes);
   }
   return layouts;

@@ -34,7 +34,8 @@ mlir::Value addArgument(func::FuncOp function, mlir::Type type) {
   auto name = mlir::StringAttr::get(function.getContext(), censusName);
   mlir::NamedAttrList attributes;
   attributes.set(mlir::fa::nameAttrName, name);
-  if (mlir::failed(function.insertArgument(position, type, attributes.getDictionary(function.getContext()), function.getLoc())))
+  if (mlir::failed(
+          function.insertArgument(position, type, attributes.getDictionary(function.getContext()), function.getLoc())))
     return {};
   return function.getArgument(position);
 }
@@ -88,10 +89,14 @@ Expected<TileCounts> TileCensus::run(const runtime::Bindings &bindings) {
   const std::vector<int64_t> &q = bindings.tensors.at(query).sizes, &k = bindings.tensors.at(key).sizes;
   const int64_t queryTiles = tiles(q[2], tileQ), keyTiles = tiles(k[2], tileKv), heads = q[0] * q[1];
   // At most one block for each query tile of each head, in either loop order.
-  std::vector<int64_t> counters(static_cast<size_t>(std::max<int64_t>(heads * std::max<int64_t>(queryTiles, 1), 1)) * 2, 0);
+  std::vector<int64_t> counters(static_cast<size_t>(std::max<int64_t>(heads * std::max<int64_t>(queryTiles, 1), 1)) * 2,
+                                0);
   runtime::Bindings extended = bindings;
-  extended.tensors[censusName] = {DType::I64, reinterpret_cast<uintptr_t>(counters.data()), 0,
-                                  {static_cast<int64_t>(counters.size()) / 2, 2}, {2, 1}};
+  extended.tensors[censusName] = {DType::I64,
+                                  reinterpret_cast<uintptr_t>(counters.data()),
+                                  0,
+                                  {static_cast<int64_t>(counters.size()) / 2, 2},
+                                  {2, 1}};
   Expected<double> time = code->run(extended);
   if (!time)
     return time.error();

@@ -8,7 +8,8 @@ namespace fa::execution {
 class TileCensus {
 public:
   /// `kernels` has outlined kernels whose steps are still there; it is left as it is.
-  static Expected<std::unique_ptr<TileCensus>> compile(mlir::ModuleOp kernels, const Program &program, unsigned threads);
+  static Expected<std::unique_ptr<TileCensus>> compile(mlir::ModuleOp kernels, const Program &program,
+                                                       unsigned threads);
 
   /// Bindings of host tensors by name; what the kernel's outputs are bound to is overwritten.
   Expected<TileCounts> run(const runtime::Bindings &bindings);

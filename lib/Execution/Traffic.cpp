@@ -60,8 +60,8 @@ Expected<std::optional<RunTraffic>> trafficOf(const Program &program, const Atte
     return std::optional<RunTraffic>();
   const analysis::AttentionShape shape = shapeOf(problem);
   const analysis::TiledForm form{compiled.tileQ, compiled.tileKv, visibleKeys(op)};
-  Expected<analysis::Traffic> kernel = compiled.order == "key_outer" ? analysis::keyOuterTraffic(shape, form)
-                                                                     : analysis::queryOuterTraffic(shape, form);
+  Expected<analysis::Traffic> kernel =
+      compiled.order == "key_outer" ? analysis::keyOuterTraffic(shape, form) : analysis::queryOuterTraffic(shape, form);
   if (!kernel)
     return kernel.error();
   Expected<analysis::Traffic> naive = analysis::naiveTraffic(shape, storedType(shape));
@@ -70,21 +70,24 @@ Expected<std::optional<RunTraffic>> trafficOf(const Program &program, const Atte
   return std::optional(RunTraffic{*kernel, *naive});
 }
 
-Expected<std::string> trafficTables(const Program &program, const AttentionProblem &problem, const CompileReport &compiled) {
+Expected<std::string> trafficTables(const Program &program, const AttentionProblem &problem,
+                                    const CompileReport &compiled) {
   Expected<std::optional<RunTraffic>> traffic = trafficOf(program, problem, compiled);
   if (!traffic)
     return traffic.error();
   if (!*traffic)
-    return makeError("expected --traffic with a tiled lowering and named masks only: the keys that a mask region hides may "
-                     "differ by batch and head");
+    return makeError(
+        "expected --traffic with a tiled lowering and named masks only: the keys that a mask region hides may "
+        "differ by batch and head");
   const analysis::AttentionShape shape = shapeOf(problem);
   const analysis::TiledForm form{compiled.tileQ, compiled.tileKv, visibleKeys(program.attention())};
   Expected<std::string> lengths =
       analysis::trafficTable(shape, form, analysis::defaultTrafficLengths(), storedType(shape));
   if (!lengths)
     return lengths.error();
-  return "\ntraffic of this run, tiles of " + std::to_string(form.tileQ) + " queries and " + std::to_string(form.tileKv) +
-         " keys:\n" + (*traffic)->kernel.table() + "\ntraffic of all forms by length N:\n" + *lengths;
+  return "\ntraffic of this run, tiles of " + std::to_string(form.tileQ) + " queries and " +
+         std::to_string(form.tileKv) + " keys:\n" + (*traffic)->kernel.table() +
+         "\ntraffic of all forms by length N:\n" + *lengths;
 }
 
 } // namespace fa::execution

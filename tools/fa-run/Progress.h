@@ -8,8 +8,8 @@
 
 namespace fa::run_tool {
 
-/// Prints "phase ... N s" to standard error, over and over on one line, once a phase has lasted two seconds. Silent when
-/// standard error is no terminal.
+/// Prints "phase ... N s" to standard error, over and over on one line, once a phase has lasted two seconds. Silent
+/// when standard error is no terminal.
 class Progress {
 public:
   Progress();

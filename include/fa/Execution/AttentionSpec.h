@@ -22,8 +22,8 @@ struct Window {
   Corner corner = Corner::BottomRight;
 };
 
-/// How the logical dims [batch, heads, sequence, depth] lie in memory, outermost first. Rows and Strided leave strides and
-/// offsets of all tensors open in the IR: any strides, with the depth contiguous (Rows) or not (Strided).
+/// How the logical dims [batch, heads, sequence, depth] lie in memory, outermost first. Rows and Strided leave strides
+/// and offsets of all tensors open in the IR: any strides, with the depth contiguous (Rows) or not (Strided).
 enum class Layout : uint8_t { Bhsd, Bshd, Rows, Strided };
 
 /// O = softmax(mask(score(scale Q K^T))) V with score = softcap, then bias, then ALiBi.
@@ -39,9 +39,9 @@ struct AttentionSpec {
   std::optional<double> scale;   ///< none: 1/sqrt(depth)
   std::optional<double> softcap; ///< s = cap tanh(s / cap)
   std::optional<Corner> alibi;   ///< s -= slopes[h] |p - j|, p = i or i + seqKv - seqQ; slopes is an f32 tensor [heads]
-  std::vector<int64_t> bias;     ///< s += bias[b, h, i, j]: shape of the tensor, aligned to the right, sizes 1 broadcast
-  Layout layout = Layout::Bhsd;  ///< of Q, K, V and O
-  bool dynamicLengths = false;   ///< seqQ and seqKv are `?` in the IR: one kernel for all lengths
+  std::vector<int64_t> bias;    ///< s += bias[b, h, i, j]: shape of the tensor, aligned to the right, sizes 1 broadcast
+  Layout layout = Layout::Bhsd; ///< of Q, K, V and O
+  bool dynamicLengths = false;  ///< seqQ and seqKv are `?` in the IR: one kernel for all lengths
   bool lse = true;
 
   /// Fails for a contradiction, naming the flags involved.
@@ -56,7 +56,8 @@ struct AttentionSpec {
   std::string describe() const;
 };
 
-/// `LEFT,RIGHT` or `LEFT,RIGHT,CORNER`; `none` is unlimited, negative numbers are refused. Without a corner, `fallback`.
+/// `LEFT,RIGHT` or `LEFT,RIGHT,CORNER`; `none` is unlimited, negative numbers are refused. Without a corner,
+/// `fallback`.
 Expected<Window> parseWindow(const std::string &text, std::optional<Corner> fallback);
 
 } // namespace fa::execution

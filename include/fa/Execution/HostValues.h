@@ -1,4 +1,5 @@
-// Values of a host function for one run: its arguments, and what constants, dims, views and index arithmetic make of them.
+// Values of a host function for one run: its arguments, and what constants, dims, views and index arithmetic make of
+// them.
 #pragma once
 #include "fa/Execution/ScalarCode.h"
 #include "fa/Runtime/Driver.h"

@@ -1,5 +1,5 @@
-// Compact code for the scalar regions of an attention, so that the reference can evaluate them once per (query, key) pair.
-// Floating point is float64 throughout; integers wrap at the width of their type.
+// Compact code for the scalar regions of an attention, so that the reference can evaluate them once per (query, key)
+// pair. Floating point is float64 throughout; integers wrap at the width of their type.
 #pragma once
 #include "fa/Runtime/Driver.h"
 #include <cstdint>
@@ -16,20 +16,101 @@ union Slot {
 
 enum class Opcode : uint8_t {
   // Integers; the result is wrapped to `width` bits.
-  AddI, SubI, MulI, DivSI, DivUI, RemSI, RemUI, CeilDivSI, CeilDivUI, FloorDivSI, And, Or, Xor, Shl, ShrS, ShrU, MinSI, MaxSI,
-  MinUI, MaxUI, CmpI, ExtUI, ExtSI, TruncI, AbsI,
+  AddI,
+  SubI,
+  MulI,
+  DivSI,
+  DivUI,
+  RemSI,
+  RemUI,
+  CeilDivSI,
+  CeilDivUI,
+  FloorDivSI,
+  And,
+  Or,
+  Xor,
+  Shl,
+  ShrS,
+  ShrU,
+  MinSI,
+  MaxSI,
+  MinUI,
+  MaxUI,
+  CmpI,
+  ExtUI,
+  ExtSI,
+  TruncI,
+  AbsI,
   // Floating point.
-  AddF, SubF, MulF, DivF, RemF, NegF, MinimumF, MaximumF, MinNumF, MaxNumF, CmpF, AbsF, Exp, Exp2, ExpM1, Log, Log2, Log10,
-  Log1P, Sqrt, RSqrt, Cbrt, Tanh, Sin, Cos, Tan, Sinh, Cosh, Asin, Acos, Atan, Asinh, Acosh, Atanh, Atan2, Erf, PowF, FPowI,
-  Ceil, Floor, Round, RoundEven, Trunc, Fma, CopySign, IsNaN, IsInf, IsFinite,
+  AddF,
+  SubF,
+  MulF,
+  DivF,
+  RemF,
+  NegF,
+  MinimumF,
+  MaximumF,
+  MinNumF,
+  MaxNumF,
+  CmpF,
+  AbsF,
+  Exp,
+  Exp2,
+  ExpM1,
+  Log,
+  Log2,
+  Log10,
+  Log1P,
+  Sqrt,
+  RSqrt,
+  Cbrt,
+  Tanh,
+  Sin,
+  Cos,
+  Tan,
+  Sinh,
+  Cosh,
+  Asin,
+  Acos,
+  Atan,
+  Asinh,
+  Acosh,
+  Atanh,
+  Atan2,
+  Erf,
+  PowF,
+  FPowI,
+  Ceil,
+  Floor,
+  Round,
+  RoundEven,
+  Trunc,
+  Fma,
+  CopySign,
+  IsNaN,
+  IsInf,
+  IsFinite,
   // Conversions. RoundF rounds to the type named by `immediate` (a DType).
-  SIToF, UIToF, FToSI, FToUI, RoundF, Ext, BitsOfF32, F32OfBits, BitsOfF64, F64OfBits,
+  SIToF,
+  UIToF,
+  FToSI,
+  FToUI,
+  RoundF,
+  Ext,
+  BitsOfF32,
+  F32OfBits,
+  BitsOfF64,
+  F64OfBits,
   // Everything else.
-  Select, Load, Jump, JumpUnless, Copy
+  Select,
+  Load,
+  Jump,
+  JumpUnless,
+  Copy
 };
 
-/// result = op(a, b, c). CmpI and CmpF: `immediate` is the predicate as MLIR numbers it. Load: index into `loads`. Jump and
-/// JumpUnless (of a): index of the next instruction.
+/// result = op(a, b, c). CmpI and CmpF: `immediate` is the predicate as MLIR numbers it. Load: index into `loads`. Jump
+/// and JumpUnless (of a): index of the next instruction.
 struct Instruction {
   Opcode op;
   uint8_t width = 64;
@@ -45,8 +126,8 @@ struct LoadSite {
   std::string what; ///< for messages: the source location
 };
 
-/// Code of one region in three parts: `once` needs no argument, `row` needs the batch, head and query, `element` needs the
-/// key and the score. Registers 0 to 4 hold (score, batch, head, query, key).
+/// Code of one region in three parts: `once` needs no argument, `row` needs the batch, head and query, `element` needs
+/// the key and the score. Registers 0 to 4 hold (score, batch, head, query, key).
 struct ScalarCode {
   static constexpr uint32_t scoreSlot = 0, batchSlot = 1, headSlot = 2, querySlot = 3, keySlot = 4, firstFreeSlot = 5;
   std::vector<Instruction> once, row, element;

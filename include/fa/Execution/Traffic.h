@@ -17,7 +17,9 @@ struct RunTraffic {
 Expected<std::optional<RunTraffic>> trafficOf(const Program &program, const AttentionProblem &problem,
                                               const CompileReport &compiled);
 
-/// Tables for --traffic: this run by tensor, and all three forms at N = 128 .. 4096. Fails where trafficOf gives nothing.
-Expected<std::string> trafficTables(const Program &program, const AttentionProblem &problem, const CompileReport &compiled);
+/// Tables for --traffic: this run by tensor, and all three forms at N = 128 .. 4096. Fails where trafficOf gives
+/// nothing.
+Expected<std::string> trafficTables(const Program &program, const AttentionProblem &problem,
+                                    const CompileReport &compiled);
 
 } // namespace fa::execution

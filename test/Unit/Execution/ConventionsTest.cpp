@@ -1,6 +1,6 @@
-// Faults that users of attention kernels reported elsewhere, each as the smallest input that would show it, with the exact
-// result that the conventions of the fa dialect demand. With Q = 0 all visible logits are equal, so O is the mean of the
-// visible V, and V[j] = 2^j tells which keys a row saw.
+// Faults that users of attention kernels reported elsewhere, each as the smallest input that would show it, with the
+// exact result that the conventions of the fa dialect demand. With Q = 0 all visible logits are equal, so O is the mean
+// of the visible V, and V[j] = 2^j tells which keys a row saw.
 #include "Experiments.h"
 #include <cmath>
 
@@ -44,11 +44,13 @@ void expectNear(const std::vector<double> &actual, const std::vector<double> &ex
 /// A program over q, k [1,1,Sq|Sk,4] and v, o [1,1,.,1] of f64 with the given clauses.
 test::Compiled program(int64_t seqQ, int64_t seqKv, const std::string &clauses, const std::string &arguments = "") {
   const std::string n = std::to_string(seqQ), m = std::to_string(seqKv);
-  const std::string q = "memref<1x1x" + n + "x4xf64>", k = "memref<1x1x" + m + "x4xf64>", v = "memref<1x1x" + m + "x1xf64>";
+  const std::string q = "memref<1x1x" + n + "x4xf64>", k = "memref<1x1x" + m + "x4xf64>",
+                    v = "memref<1x1x" + m + "x1xf64>";
   const std::string o = "memref<1x1x" + n + "x1xf64>", l = "memref<1x1x" + n + "xf64>";
-  return test::compile(Program::fromText("func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + ", %o: " + o + ", %lse: " + l +
-                                             arguments + ") {\n  fa.attention ins(%q, %k, %v : " + q + ", " + k + ", " + v +
-                                             ") outs(%o, %lse : " + o + ", " + l + ") " + clauses + "\n  return\n}",
+  return test::compile(Program::fromText("func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + ", %o: " + o +
+                                             ", %lse: " + l + arguments + ") {\n  fa.attention ins(%q, %k, %v : " + q +
+                                             ", " + k + ", " + v + ") outs(%o, %lse : " + o + ", " + l + ") " +
+                                             clauses + "\n  return\n}",
                                          "test.mlir"),
                        smallTiles());
 }
@@ -188,10 +190,11 @@ TEST(Conventions, HeadGroupsAreBlocked) { // fault 29
 
 TEST(Conventions, EachTensorHasItsOwnStrides) { // faults 30 and 31
   const std::string bhsd = "memref<1x2x3x4xf32>", bshd = "memref<1x2x3x4xf32, strided<[24, 4, 8, 1]>>";
-  test::Compiled compiled = test::compile(Program::fromText(
-      "func.func @f(%q: " + bshd + ", %k: " + bhsd + ", %v: " + bshd + ", %o: " + bhsd + ") { fa.attention ins(%q, %k, %v : " +
-          bshd + ", " + bhsd + ", " + bshd + ") outs(%o : " + bhsd + ") return }",
-      "test.mlir"));
+  test::Compiled compiled =
+      test::compile(Program::fromText("func.func @f(%q: " + bshd + ", %k: " + bhsd + ", %v: " + bshd + ", %o: " + bhsd +
+                                          ") { fa.attention ins(%q, %k, %v : " + bshd + ", " + bhsd + ", " + bshd +
+                                          ") outs(%o : " + bhsd + ") return }",
+                                      "test.mlir"));
   test::expectPass(compiled, {}, "mixed layouts");
 }
 

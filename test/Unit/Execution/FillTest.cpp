@@ -78,8 +78,8 @@ TEST(Fill, IntegersStayInRange) {
 }
 
 TEST(Fill, PrintsWhatItParses) {
-  for (const char *text : {"normal", "normal:1,2", "uniform:-1,1", "zeros", "ones", "value:3", "arange", "index:-1", "pow2",
-                           "pow2:2", "documents:4", "alibi"})
+  for (const char *text : {"normal", "normal:1,2", "uniform:-1,1", "zeros", "ones", "value:3", "arange", "index:-1",
+                           "pow2", "pow2:2", "documents:4", "alibi"})
     EXPECT_EQ(Fill::parse(text)->print(), text);
 }
 

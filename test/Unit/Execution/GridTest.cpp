@@ -1,5 +1,5 @@
-// Executed kernels against the reference over awkward shapes: lengths around tile sizes, depth 1 and odd, grouped heads,
-// every dtype, both layouts, masks, score functions, both loop orders and the unfused form.
+// Executed kernels against the reference over awkward shapes: lengths around tile sizes, depth 1 and odd, grouped
+// heads, every dtype, both layouts, masks, score functions, both loop orders and the unfused form.
 #include "Experiments.h"
 #include "FullSweep.h"
 
@@ -23,7 +23,8 @@ TEST(Grid, LengthsWithoutRecompiling) {
   AttentionSpec spec;
   spec.depth = spec.depthV = 16;
   spec.dynamicLengths = true;
-  for (std::optional<Corner> causal : {std::optional<Corner>(), std::optional(Corner::TopLeft), std::optional(Corner::BottomRight)}) {
+  for (std::optional<Corner> causal :
+       {std::optional<Corner>(), std::optional(Corner::TopLeft), std::optional(Corner::BottomRight)}) {
     spec.causal = causal;
     test::Compiled compiled = test::compile(spec, tiles(64, 64));
     for (int64_t seqQ : lengths)
@@ -119,9 +120,11 @@ TEST(Grid, ScoreFunctions) {
         continue;
       AttentionSpec spec;
       spec.dtype = dtype, spec.dynamicLengths = dynamic;
-      spec.batch = 2, spec.heads = 2, spec.kvHeads = 1, spec.seqQ = 21, spec.seqKv = 43, spec.depth = 8, spec.depthV = 8;
+      spec.batch = 2, spec.heads = 2, spec.kvHeads = 1, spec.seqQ = 21, spec.seqKv = 43, spec.depth = 8,
+      spec.depthV = 8;
       spec.softcap = 1.5, spec.alibi = Corner::BottomRight, spec.window = Window{9, 4, Corner::BottomRight};
-      for (const std::vector<int64_t> &bias : {std::vector<int64_t>{2, 2, 21, 43}, {1, 2, 1, 43}, {21, 43}, {2, 21, 1}, {43}}) {
+      for (const std::vector<int64_t> &bias :
+           {std::vector<int64_t>{2, 2, 21, 43}, {1, 2, 1, 43}, {21, 43}, {2, 21, 1}, {43}}) {
         spec.bias = bias;
         expectPass(spec, tiles(16, 16));
       }
@@ -142,7 +145,8 @@ TEST(Grid, OrdersAndTheUnfusedForm) {
   for (DType dtype : {DType::F64, DType::BF16})
     for (auto [seqQ, seqKv] : {std::pair<int64_t, int64_t>(65, 33), {33, 65}}) {
       AttentionSpec spec;
-      spec.dtype = dtype, spec.heads = 4, spec.kvHeads = 2, spec.seqQ = seqQ, spec.seqKv = seqKv, spec.depth = 12, spec.depthV = 20;
+      spec.dtype = dtype, spec.heads = 4, spec.kvHeads = 2, spec.seqQ = seqQ, spec.seqKv = seqKv, spec.depth = 12,
+      spec.depthV = 20;
       spec.causal = Corner::BottomRight;
       expectPass(spec, tiles(16, 16, "key_outer"));
       expectPass(spec, tiles(16, 16, "query_outer"));
@@ -153,8 +157,11 @@ TEST(Grid, OrdersAndTheUnfusedForm) {
 }
 
 TEST(Grid, EmptyDimensions) {
-  for (auto [batch, heads, seqQ, seqKv] :
-       {std::tuple<int64_t, int64_t, int64_t, int64_t>(0, 1, 5, 5), {1, 0, 5, 5}, {1, 1, 0, 5}, {1, 1, 3, 0}, {1, 1, 0, 0}})
+  for (auto [batch, heads, seqQ, seqKv] : {std::tuple<int64_t, int64_t, int64_t, int64_t>(0, 1, 5, 5),
+                                           {1, 0, 5, 5},
+                                           {1, 1, 0, 5},
+                                           {1, 1, 3, 0},
+                                           {1, 1, 0, 0}})
     for (bool dynamic : {false, true}) {
       AttentionSpec spec;
       spec.batch = batch, spec.heads = heads, spec.kvHeads = heads, spec.seqQ = seqQ, spec.seqKv = seqKv;

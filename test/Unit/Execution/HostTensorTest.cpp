@@ -87,7 +87,8 @@ TEST(HostTensor, EmptyTensorsHaveGuardsOnly) {
 }
 
 TEST(HostTensor, RefusesWhatDoesNotFit) {
-  Expected<HostTensor> huge = HostTensor::allocate("q", TensorLayout::contiguous(DType::F32, {1 << 20, 1 << 20, 1 << 20, 64}));
+  Expected<HostTensor> huge =
+      HostTensor::allocate("q", TensorLayout::contiguous(DType::F32, {1 << 20, 1 << 20, 1 << 20, 64}));
   ASSERT_FALSE(huge);
   EXPECT_NE(huge.message().find("cannot allocate tensor 'q' (1048576x1048576x1048576x64)"), std::string::npos)
       << huge.message();

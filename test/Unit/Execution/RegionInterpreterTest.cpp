@@ -14,13 +14,14 @@ namespace {
 class Regions {
 public:
   explicit Regions(const std::string &regions, const std::string &before = "") {
-    const std::string text = "#map = affine_map<(d0, d1)[s0] -> (d0 * 2 + d1 mod 3 - s0 floordiv 2 + d1 ceildiv 4)>\n"
-                             "func.func @f(%q: memref<2x2x4x1xf32>, %k: memref<2x2x6x1xf32>, %o: memref<2x2x4x1xf32>,\n"
-                             " %len: memref<2xi32>, %bias: memref<4x6xf32>, %n: index, %x: f32) {\n" +
-                             before +
-                             "  fa.attention ins(%q, %k, %k : memref<2x2x4x1xf32>, memref<2x2x6x1xf32>, memref<2x2x6x1xf32>)\n"
-                             "    outs(%o : memref<2x2x4x1xf32>) " +
-                             regions + "\n  return\n}\n";
+    const std::string text =
+        "#map = affine_map<(d0, d1)[s0] -> (d0 * 2 + d1 mod 3 - s0 floordiv 2 + d1 ceildiv 4)>\n"
+        "func.func @f(%q: memref<2x2x4x1xf32>, %k: memref<2x2x6x1xf32>, %o: memref<2x2x4x1xf32>,\n"
+        " %len: memref<2xi32>, %bias: memref<4x6xf32>, %n: index, %x: f32) {\n" +
+        before +
+        "  fa.attention ins(%q, %k, %k : memref<2x2x4x1xf32>, memref<2x2x6x1xf32>, memref<2x2x6x1xf32>)\n"
+        "    outs(%o : memref<2x2x4x1xf32>) " +
+        regions + "\n  return\n}\n";
     Expected<Program> parsed = Program::fromText(text, "test.mlir");
     EXPECT_TRUE(parsed) << parsed.message();
     program.emplace(std::move(*parsed));
@@ -108,26 +109,28 @@ TEST(RegionInterpreter, ConversionsAndRounding) {
 }
 
 TEST(RegionInterpreter, CapturedTensorsAndHostValues) {
-  expectScore(R"(
+  expectScore(
+      R"(
     %v = memref.load %bias[%i, %j] : memref<4x6xf32>
     %t = memref.load %turned[%j, %i] : memref<6x4xf32, strided<[1, 6]>>
     %sum = arith.addf %v, %t : f32
     %with = arith.addf %sum, %twice : f32
     fa.yield %with : f32)",
-              [](Regions &r, double, int64_t, int64_t, int64_t i, int64_t j) { return 2.0 * r.bias[i * 6 + j] + 0.5; },
-              "%turned = memref.transpose %bias (a, b) -> (b, a) : memref<4x6xf32> to memref<6x4xf32, strided<[1, 6]>>\n"
-              "%twice = arith.addf %x, %x : f32\n");
+      [](Regions &r, double, int64_t, int64_t, int64_t i, int64_t j) { return 2.0 * r.bias[i * 6 + j] + 0.5; },
+      "%turned = memref.transpose %bias (a, b) -> (b, a) : memref<4x6xf32> to memref<6x4xf32, strided<[1, 6]>>\n"
+      "%twice = arith.addf %x, %x : f32\n");
 }
 
 TEST(RegionInterpreter, ViewsOfCaptures) {
-  expectScore(R"(
+  expectScore(
+      R"(
     %c2 = arith.constant 2 : index
     %jj = arith.remui %j, %c2 : index
     %v = memref.load %part[%i, %jj] : memref<4x2xf32, strided<[6, 2], offset: 1>>
     fa.yield %v : f32)",
-              [](Regions &r, double, int64_t, int64_t, int64_t i, int64_t j) { return r.bias[i * 6 + 1 + 2 * (j % 2)]; },
-              "%part = memref.subview %bias[0, 1] [4, 2] [1, 2] : memref<4x6xf32> to memref<4x2xf32, strided<[6, 2], offset: "
-              "1>>\n");
+      [](Regions &r, double, int64_t, int64_t, int64_t i, int64_t j) { return r.bias[i * 6 + 1 + 2 * (j % 2)]; },
+      "%part = memref.subview %bias[0, 1] [4, 2] [1, 2] : memref<4x6xf32> to memref<4x2xf32, strided<[6, 2], offset: "
+      "1>>\n");
 }
 
 TEST(RegionInterpreter, IntegersWrapAtTheirWidth) {
@@ -183,7 +186,8 @@ TEST(RegionInterpreter, AffineMaps) {
 
 TEST(RegionInterpreter, BranchesGuardLoads) {
   // The load in the branch would be out of bounds where the condition is false.
-  expectScore(R"(
+  expectScore(
+      R"(
     %c2 = arith.constant 2 : index
     %shifted = arith.subi %i, %c2 : index
     %zero = arith.constant 0 : index
@@ -202,10 +206,10 @@ TEST(RegionInterpreter, BranchesGuardLoads) {
     }
     %again = arith.addf %v, %outside : f32
     fa.yield %again : f32)",
-              [](Regions &r, double, int64_t, int64_t, int64_t i, int64_t j) {
-                return (i < 2 ? 1.25 : j < 2 ? 0.25 : r.bias[(i - 2) * 6 + j]) + 1.25;
-              },
-              "%one = arith.constant 1.0 : f32\n%outside = arith.addf %one, %x : f32\n");
+      [](Regions &r, double, int64_t, int64_t, int64_t i, int64_t j) {
+        return (i < 2 ? 1.25 : j < 2 ? 0.25 : r.bias[(i - 2) * 6 + j]) + 1.25;
+      },
+      "%one = arith.constant 1.0 : f32\n%outside = arith.addf %one, %x : f32\n");
 }
 
 TEST(RegionInterpreter, LengthsPerBatch) {
@@ -225,8 +229,9 @@ TEST(RegionInterpreter, ReportsLoadsOutOfBounds) {
   function.score(0, 0, 0, 1, 3);
   EXPECT_TRUE(function.status());
   EXPECT_EQ(function.score(0, 0, 0, 1, 4), 0);
-  EXPECT_NE(function.status().message().find("expected index 0 of a load between 0 and 3, but got 4 for query 1 and key 4"),
-            std::string::npos)
+  EXPECT_NE(
+      function.status().message().find("expected index 0 of a load between 0 and 3, but got 4 for query 1 and key 4"),
+      std::string::npos)
       << function.status().message();
 }
 

@@ -1,5 +1,5 @@
-// Tiles that compiled loops visit, against a count over all pairs (fault 50): no visible pair is skipped, no tile without a
-// visible pair is visited, and a tile runs without masking exactly when nothing in it is hidden.
+// Tiles that compiled loops visit, against a count over all pairs (fault 50): no visible pair is skipped, no tile
+// without a visible pair is visited, and a tile runs without masking exactly when nothing in it is hidden.
 #include "Experiments.h"
 #include "FullSweep.h"
 #include "fa/Execution/Check.h"
@@ -27,7 +27,8 @@ TileCounts expected(const reference::Problem &problem) {
 
 void expectCounts(const AttentionSpec &spec, const std::string &order) {
   CompileOptions options;
-  options.lowering = "loops", options.tileQ = tileQ, options.tileKv = tileKv, options.order = order, options.census = true;
+  options.lowering = "loops", options.tileQ = tileQ, options.tileKv = tileKv, options.order = order,
+  options.census = true;
   test::Compiled compiled = test::compile(spec, options);
   ASSERT_TRUE(compiled.kernel);
   for (auto [seqQ, seqKv] : {std::pair<int64_t, int64_t>(24, 24), {7, 30}, {30, 7}, {1, 17}, {33, 35}}) {
@@ -59,7 +60,8 @@ AttentionSpec base() {
 } // namespace
 
 TEST(TileCensus, Causal) {
-  for (std::optional<Corner> corner : {std::optional<Corner>(), std::optional(Corner::TopLeft), std::optional(Corner::BottomRight)}) {
+  for (std::optional<Corner> corner :
+       {std::optional<Corner>(), std::optional(Corner::TopLeft), std::optional(Corner::BottomRight)}) {
     AttentionSpec spec = base();
     spec.causal = corner;
     expectCounts(spec, "query_outer");
@@ -69,7 +71,8 @@ TEST(TileCensus, Causal) {
 TEST(TileCensus, Windows) {
   for (Corner corner : {Corner::TopLeft, Corner::BottomRight})
     for (std::optional<int64_t> left : {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(9)})
-      for (std::optional<int64_t> right : {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(5)}) {
+      for (std::optional<int64_t> right :
+           {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(5)}) {
         if (!test::fullSweep() && left.value_or(1) + right.value_or(3) > 12)
           continue;
         AttentionSpec spec = base();
