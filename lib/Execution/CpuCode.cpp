@@ -38,16 +38,21 @@ bool holdsLaunchesOnly(func::FuncOp entry) {
   return launches;
 }
 
-/// One descriptor for each launch; the host function itself is not compiled.
+/// One descriptor for each launch; the host function itself is not compiled. Fails, and changes nothing, for a launch that a
+/// descriptor cannot say: the whole function runs then.
 Status CpuCode::describeKernels(mlir::ModuleOp module, func::FuncOp entry) {
+  std::vector<Launch> described;
+  std::vector<std::string> names;
   for (auto launch : entry.getOps<mlir::fa::LaunchOp>()) {
     mlir::FailureOr<LaunchDescriptor> descriptor = mlir::fa::describeLaunch(launch);
     if (mlir::failed(descriptor))
       return makeError("expected a launch that a descriptor can say");
-    kernelNames.push_back(descriptor->entry);
+    names.push_back(descriptor->entry);
     descriptor->entry = mlir::fa::packedEntryName(descriptor->entry);
-    launches.push_back({std::move(*descriptor), nullptr});
+    described.push_back({std::move(*descriptor), nullptr});
   }
+  launches = std::move(described);
+  kernelNames = std::move(names);
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (!function->hasAttr(mlir::fa::kernelAttrName) && function.symbolKnownUseEmpty(module))
       function.erase();
@@ -114,11 +119,9 @@ Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const s
                                                   unsigned threads, StageRunner &runner) {
   auto result = std::make_unique<CpuCode>();
   auto function = module.lookupSymbol<func::FuncOp>(entry);
-  const bool direct = holdsLaunchesOnly(function);
-  if (direct) {
-    if (Status status = runner.run("descriptor", [&] { return result->describeKernels(module, function); }); !status)
-      return status.error();
-  } else {
+  const bool direct = holdsLaunchesOnly(function) &&
+                      runner.run("descriptor", [&] { return result->describeKernels(module, function); });
+  if (!direct) {
     result->describeHost(module, function, arguments);
     result->pool = std::make_unique<runtime::ThreadPool>(threads);
   }

@@ -4,6 +4,7 @@
 #include "fa/Support/Text.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -44,7 +45,7 @@ std::unique_ptr<mlir::MLIRContext> createContext() {
 bool mayWrite(mlir::Value memref) {
   for (mlir::OpOperand &use : memref.getUses()) {
     mlir::Operation *op = use.getOwner();
-    if (auto view = llvm::dyn_cast<mlir::ViewLikeOpInterface>(op)) {
+    if (llvm::isa<mlir::ViewLikeOpInterface, mlir::memref::TransposeOp>(op)) {
       if (mayWrite(op->getResult(0)))
         return true;
       continue;

@@ -56,6 +56,9 @@ void fa::selectVectorUnit(ArrayRef<std::string> features, VectorUnitOptions &opt
 void fa::buildVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options) {
   pm.addPass(createConvertFALaunchToLLVMPass());
   pm.addPass(createConvertFAToVectorPass({options.vectorBits, options.avx512}));
+  // What host functions hold besides launches.
+  pm.addNestedPass<func::FuncOp>(createForallToForLoopPass());
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
