@@ -39,17 +39,19 @@ std::vector<int64_t> contiguousStrides(const std::vector<int64_t> &sizes) {
 
 /// Whether all elements lie apart, for dims nested by stride; exotic interleavings are refused too.
 bool elementsLieApart(const runtime::Tensor &tensor) {
+  if (std::find(tensor.sizes.begin(), tensor.sizes.end(), 0) != tensor.sizes.end())
+    return true;
   std::vector<size_t> dims(tensor.sizes.size());
   std::iota(dims.begin(), dims.end(), size_t{0});
   std::sort(dims.begin(), dims.end(),
             [&](size_t a, size_t b) { return std::abs(tensor.strides[a]) < std::abs(tensor.strides[b]); });
-  int64_t reach = 1;
+  __int128 reach = 1;
   for (size_t d : dims) {
     if (tensor.sizes[d] <= 1)
       continue;
     if (std::abs(tensor.strides[d]) < reach)
       return false;
-    reach = std::abs(tensor.strides[d]) * tensor.sizes[d];
+    reach = static_cast<__int128>(std::abs(tensor.strides[d])) * tensor.sizes[d];
   }
   return true;
 }
