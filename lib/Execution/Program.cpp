@@ -57,6 +57,25 @@ bool mayWrite(mlir::Value memref) {
   return false;
 }
 
+/// The value that a view is a view of.
+mlir::Value rootOf(mlir::Value value) {
+  while (mlir::Operation *op = value.getDefiningOp()) {
+    if (!llvm::isa<mlir::ViewLikeOpInterface, mlir::memref::TransposeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// An attention that overwrites what it reads has no defined result.
+Status checkAliases(mlir::fa::AttentionOp op) {
+  for (mlir::Value output : op.getOutputs())
+    for (mlir::Value input : {op.getQuery(), op.getKey(), op.getValue()})
+      if (rootOf(output) == rootOf(input))
+        return makeError("expected outputs of fa.attention in memory of their own, but one of them is an input too");
+  return Status::success();
+}
+
 std::string roleName(mlir::fa::AttentionOp op, mlir::Value value) {
   if (!op)
     return "";
@@ -214,6 +233,9 @@ Status Program::bufferize() {
 Status Program::describeArguments() {
   func::FuncOp entry = function();
   mlir::fa::AttentionOp op = attention();
+  if (op)
+    if (Status status = checkAliases(op); !status)
+      return status;
   std::set<std::string> used;
   for (mlir::BlockArgument value : entry.getArguments()) {
     const unsigned n = value.getArgNumber();

@@ -83,6 +83,11 @@ Expected<std::string> readFile(const std::string &path) {
 }
 
 Status writeFileAtomically(const std::string &path, std::initializer_list<std::string_view> pieces) {
+  // A rename would replace a device or a pipe (/dev/null, say) by a file.
+  struct stat existing{};
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode))
+    return makeError("cannot write '" + path + "': expected a regular file or a new name, but got a " +
+                     (S_ISDIR(existing.st_mode) ? "folder" : "device or pipe"));
   std::string temporary;
   int fd = -1;
   for (int attempt = 0; attempt < 100 && fd < 0; ++attempt) {

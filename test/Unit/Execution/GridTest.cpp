@@ -66,7 +66,7 @@ TEST(Grid, VectorCode) {
 
 TEST(Grid, Depths) {
   const std::vector<int64_t> all{1, 3, 4, 8, 36, 40, 59, 72, 80, 96, 111, 128, 148, 160, 192, 224, 256, 288};
-  const std::vector<int64_t> few{1, 3, 40, 111, 256, 288};
+  const std::vector<int64_t> few{1, 3, 111, 288};
   for (int64_t depth : test::fullSweep() ? all : few) {
     AttentionSpec spec;
     spec.seqQ = 33, spec.seqKv = 65, spec.depth = depth, spec.depthV = depth;
@@ -82,7 +82,7 @@ TEST(Grid, DtypesLayoutsAndHeads) {
   for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16})
     for (Layout layout : {Layout::Bhsd, Layout::Bshd})
       for (auto [heads, kvHeads] : {std::pair<int64_t, int64_t>(4, 4), {4, 2}, {6, 1}}) {
-        if (!test::fullSweep() && n++ % 2)
+        if (!test::fullSweep() && n++ % 3)
           continue;
         AttentionSpec spec;
         spec.dtype = dtype, spec.layout = layout, spec.heads = heads, spec.kvHeads = kvHeads;
@@ -100,7 +100,7 @@ TEST(Grid, Windows) {
     spec.dynamicLengths = true;
     for (std::optional<int64_t> left : bounds)
       for (std::optional<int64_t> right : bounds) {
-        if (!test::fullSweep() && (left.value_or(2) + right.value_or(7)) % 3)
+        if (!test::fullSweep() && (left.value_or(2) + right.value_or(7)) % 4 != 1)
           continue;
         spec.window = Window{left, right, corner};
         test::Compiled compiled = test::compile(spec, tiles(16, 8));

@@ -95,6 +95,9 @@ func.func @f(%x: memref<2x3x4xf32, strided<[?, 10, 1]>> {fa.name = "x"}) { retur
 TEST(Program, Errors) {
   expectError("func.func @f( {", "test.mlir:1:");
   expectError("", "expected a function with a body");
+  expectError("func.func @f(%q: memref<1x1x4x8xf32>) { fa.attention ins(%q, %q, %q : memref<1x1x4x8xf32>, "
+              "memref<1x1x4x8xf32>, memref<1x1x4x8xf32>) outs(%q : memref<1x1x4x8xf32>) return }",
+              "outputs of fa.attention in memory of their own");
   expectError("func.func @f() { return }\nfunc.func @g() { return }", "--entry=NAME");
   expectError("func.func @f() { return }", "(@f), but got 'h'", "h");
   expectError("func.func @f() -> f32 { %c = arith.constant 0.0 : f32\n return %c : f32 }", "returns a scalar");

@@ -73,7 +73,7 @@ TEST(TileCensus, Windows) {
     for (std::optional<int64_t> left : {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(9)})
       for (std::optional<int64_t> right :
            {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(5)}) {
-        if (!test::fullSweep() && left.value_or(1) + right.value_or(3) > 12)
+        if (!test::fullSweep() && (left.value_or(1) + right.value_or(3)) % 2)
           continue;
         AttentionSpec spec = base();
         spec.window = Window{left, right, corner};
