@@ -141,6 +141,15 @@ void RaceDetector::access(const Agent &agent, Cta &cta, uint32_t index, uint32_t
   uint32_t split = shadow.split[index];
   if (byteMask == 0xffff) {
     if (!split) {
+      // The common case of a wgmma that reads its tile again: same reader, ordered after the writer.
+      const Clock &clock = *agent.clock;
+      if (!write && cell.readerCount == 1 && cell.readers[0].dimension == agent.dimension && cell.writer != none &&
+          sees(clock, cell.writer, cell.writeEpoch) &&
+          (cell.writeProxy == Proxy::Async || agent.proxy == Proxy::Generic)) {
+        cell.readers[0].epoch = agent.epoch;
+        cell.readers[0].line = agent.line;
+        return;
+      }
       check(agent, cta, cell, index * 16, write);
       return;
     }
