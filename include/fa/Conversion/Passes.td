@@ -82,6 +82,35 @@ def ConvertFALaunchToLLVMPass : Pass<"convert-fa-launch-to-llvm", "::mlir::Modul
 }
 
 //===----------------------------------------------------------------------===//
+// FAToHopper
+//===----------------------------------------------------------------------===//
+
+def ConvertFAToHopperPass : Pass<"convert-fa-to-hopper", "::mlir::ModuleOp"> {
+  let summary = "Lower attention kernels scheduled for sm_90a to warp-specialised hopper kernels";
+  let description = [{
+    Every kernel whose `fa.schedule` has a `#fa.hopper` target becomes a `gpu.func` of the same name in a `gpu.module`; the
+    kernel function stays as a declaration for its launch.
+
+    * A producer thread copies the query tile and, through rings of `stages` slots, the key and value tiles by TMA.
+    * Each of `warpgroups` consumers owns 64 query rows: S = Q K^T, score function and mask on fragments, online softmax,
+      O += P V, and at the end O / l through shared memory and the log-sum-exp.
+    * With `overlap`, the softmax of a tile runs under the product of the previous probabilities with the values; the
+      first tile is peeled off. Tiles under a per-tile test run one after another.
+    * A `persistent` kernel walks the blocks of the launch with the grid's stride.
+
+    Depths that are not a multiple of 16 are padded by the zeros that TMA delivers. Argument attributes `fa.source` say what
+    the launch has to pass.
+
+    Requires `fa-outline-kernels`; one step per loop over key tiles. Refuses, with the reason: inputs other than bf16 and
+    f16, depths that are no multiple of 8, tensors that are not arguments, schedules that do not fit shared memory (with
+    what would), operations of a score or mask region that have no form on fragments. Leaves alone: other targets.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::fa::hopper::HopperDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // HopperToNVVM
 //===----------------------------------------------------------------------===//
 

@@ -120,15 +120,23 @@ template <typename OpT> static LogicalResult verifyAssigned(OpT op) {
   return success();
 }
 
+LogicalResult KernelLowering::lowerAllocate(LocBuilder &b, AllocateOp op) {
+  if (!op.getOffset())
+    return op.emitError("expected a tile with a place in shared memory, but got none; run hopper-allocate-shared");
+  tileOffsets[op.getTile()] = constant(b, *op.getOffset());
+  return success();
+}
+
 LogicalResult KernelLowering::lowerOp(Operation *op) {
   LocBuilder b(op->getLoc(), op);
   auto done = [](auto &&...) { return success(); };
-  if (!isa<AcquireOp, WaitOp, WarpSpecializeOp, RingOp, TmaLoadOp>(op) && isa<HopperDialect>(op->getDialect()) &&
+  if (!isa<AcquireOp, WaitOp, WarpSpecializeOp, RingOp, AllocateOp, TmaLoadOp>(op) && isa<HopperDialect>(op->getDialect()) &&
       !thread.lane)
     return op->emitError("expected to be in the consumers of hopper.warp_specialize");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](WarpSpecializeOp o) { return lowerWarpSpecialize(b, o); })
       .Case([&](RingOp) { return success(); })
+      .Case([&](AllocateOp o) { return lowerAllocate(b, o); })
       .Case([&](AcquireOp o) { return failed(verifyAssigned(o)) ? failure() : (lowerAcquire(b, o), success()); })
       .Case([&](WaitOp o) { return failed(verifyAssigned(o)) ? failure() : (lowerWait(b, o), success()); })
       .Case([&](ReleaseOp o) { return failed(verifyAssigned(o)) ? failure() : (lowerRelease(b, o), success()); })

@@ -35,6 +35,7 @@ private:
   // HopperToNVVM.cpp: signature, dispatch
   LogicalResult lowerArguments();
   LogicalResult lowerOp(Operation *op);
+  LogicalResult lowerAllocate(LocBuilder &b, AllocateOp op);
   LLVM::LLVMFuncOp makeFunction();
 
   // RingLowering.cpp: barriers, bulk copies, warp specialisation

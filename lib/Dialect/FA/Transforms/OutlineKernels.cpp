@@ -94,6 +94,8 @@ private:
       types.push_back(argument.getType());
     auto kernel = func::FuncOp::create(loc, name, builder.getFunctionType(types, {}));
     kernel->setAttr(kernelAttrName, builder.getUnitAttr());
+    if (Attribute schedule = loop->getAttr(scheduleAttrName))
+      kernel->setAttr(scheduleAttrName, schedule);
     nameArguments(kernel);
     Block *entry = kernel.addEntryBlock();
     builder.setInsertionPointToStart(entry);

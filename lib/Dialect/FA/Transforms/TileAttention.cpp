@@ -63,6 +63,7 @@ private:
 
   void forall(ArrayRef<OpFoldResult> bounds, function_ref<void(ValueRange)> body) {
     auto loop = scf::ForallOp::create(builder, loc, bounds, ValueRange(), std::nullopt);
+    loop->setAttr(scheduleAttrName, schedule);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(loop.getTerminator());
     body(loop.getInductionVars());

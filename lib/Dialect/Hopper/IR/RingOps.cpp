@@ -19,7 +19,6 @@ void WarpSpecializeOp::build(OpBuilder &builder, OperationState &state, int64_t 
 
 static ParseResult parseCount(OpAsmParser &parser, StringRef keyword, StringAttr name, OperationState &result) {
   IntegerAttr count;
-  NamedAttrList ignored;
   if ((!keyword.empty() && (parser.parseKeyword(keyword) || parser.parseLParen())) ||
       parser.parseAttribute(count, parser.getBuilder().getIntegerType(32), name, result.attributes) ||
       (!keyword.empty() && parser.parseRParen()))
@@ -96,6 +95,12 @@ LogicalResult RingOp::verify() {
     return emitOpError("expected the offset to be a multiple of 1024, but got ") << *getOffset(); // (C2)
   if (getBarriers() && (*getBarriers() < 0 || *getBarriers() % 8 != 0))
     return emitOpError("expected the barriers' offset to be a multiple of 8, but got ") << *getBarriers(); // (C2)
+  return success();
+}
+
+LogicalResult AllocateOp::verify() {
+  if (getOffset() && (*getOffset() < 0 || *getOffset() % 1024 != 0))
+    return emitOpError("expected the offset to be a multiple of 1024, but got ") << *getOffset(); // (C1)
   return success();
 }
 

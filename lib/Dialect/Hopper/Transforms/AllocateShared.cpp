@@ -27,6 +27,10 @@ struct AllocateShared : fa::hopper::impl::AllocateSharedPassBase<AllocateShared>
       ring.setOffset(bytes);
       bytes += llvm::alignTo(type.getStages() * type.getStageBytes(), swizzleRepeat);
     }
+    for (AllocateOp tile : kernel.getBody().getOps<AllocateOp>()) {
+      tile.setOffset(bytes);
+      bytes += llvm::alignTo(tile.getTile().getType().getBytes(), swizzleRepeat);
+    }
     for (RingOp ring : rings) {
       ring.setBarriers(bytes);
       bytes += 2 * ring.getRing().getType().getStages() * barrierBytes;

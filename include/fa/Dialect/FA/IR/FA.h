@@ -30,6 +30,8 @@
 namespace mlir::fa {
 /// Marks a function as a kernel over a grid; its first argument is the block number.
 inline constexpr llvm::StringLiteral kernelAttrName = "fa.kernel";
+/// The schedule of a tiled loop and of the kernel made from it.
+inline constexpr llvm::StringLiteral scheduleAttrName = "fa.schedule";
 /// Names a function argument in launch descriptors, reports and npy files (`q`, `k`, `bias`, ...).
 inline constexpr llvm::StringLiteral nameAttrName = "fa.name";
 } // namespace mlir::fa

@@ -156,6 +156,23 @@ def Hopper_TmaStoreOp : Hopper_Op<"tma_store"> {
   let hasVerifier = 1;
 }
 
+def Hopper_AllocateOp : Hopper_Op<"allocate", [HasParent<"::mlir::gpu::GPUFuncOp">]> {
+  let summary = "allocate one tile in shared memory, without barriers";
+  let description = [{
+    `offset` is assigned by hopper-allocate-shared.
+
+    * (C1) `offset` is a multiple of 1024.
+
+    ```mlir
+    %o = hopper.allocate : !hopper.tile<128x128xbf16>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Hopper_TileType:$tile);
+  let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($tile))";
+  let hasVerifier = 1;
+}
+
 def Hopper_ViewOp : Hopper_Op<"view", [Pure]> {
   let summary = "the same shared memory, seen as a tile with fewer columns";
   let description = [{

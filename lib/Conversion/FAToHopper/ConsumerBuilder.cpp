@@ -1,0 +1,306 @@
+// The consumers: scores, softmax and the product with the values, one tile after another or overlapped.
+#include "KernelBuilder.h"
+#include "fa/Dialect/FA/IR/ScalarRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fa;
+using namespace mlir::fa::hopper;
+
+Value KernelBuilder::zeroFragment(VectorType type, double value) {
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
+}
+
+KernelBuilder::State KernelBuilder::emptyState() {
+  auto rows = VectorType::get({2}, b.getF32Type());
+  return {zeroFragment(plan.outputFragment()),
+          {zeroFragment(rows, -std::numeric_limits<double>::infinity()), zeroFragment(rows)},
+          {},
+          {}};
+}
+
+Value KernelBuilder::rescale(Value output, Value factor) {
+  return arith::MulFOp::create(b, output, RowBroadcastOp::create(b, output.getType(), factor));
+}
+
+static Value addIndex(ImplicitLocOpBuilder &b, Value x, Value y) {
+  if (matchPattern(x, m_Zero()))
+    return y;
+  return matchPattern(y, m_Zero()) ? x : arith::AddIOp::create(b, x, y).getResult();
+}
+
+//===- one tile ------------------------------------------------------------------===//
+
+Value KernelBuilder::startScores(Value key) {
+  return GemmSSOp::create(b, pendingOf(plan.scoreFragment()), query, tileRow, key, Value{}, /*transposeA=*/false,
+                          /*transposeB=*/true, softmax->negatesQuery());
+}
+
+/// Waits for the scores, gives the key slot back, applies scale, score function and mask.
+Value KernelBuilder::finishScores(Block &block, StepOp step, IRMapping &mapping, Value pending, Value use,
+                                  int64_t stillPending, bool checkBounds) {
+  Value scores = WaitGemmsOp::create(b, TypeRange{plan.scoreFragment()}, stillPending, pending).getResult(0);
+  ReleaseOp::create(b, keyRing, use);
+  return applyRegions(block, step, mapping, scores, checkBounds);
+}
+
+Value KernelBuilder::applyRegions(Block &block, StepOp step, IRMapping &mapping, Value scores, bool checkBounds) {
+  if (softmax->needsScaledScores())
+    scores = softmax->scaleScores(b, scores);
+  bool hasMask = !step.getFull() && !step.getMask().empty();
+  checkBounds &= !step.getFull();
+  if (step.getScore().empty() && !hasMask && !checkBounds)
+    return scores;
+  auto indices = VectorType::get(plan.scoreFragment().getShape(), b.getIndexType());
+  Value first = arith::MulIOp::create(b, mapping.lookupOrDefault(step.getKeyTile()), constant(plan.tileKv()));
+  Value keys = arith::AddIOp::create(b, columns, vector::BroadcastOp::create(b, indices, first));
+  Value last = arith::SubIOp::create(b, keyLength, constant(1));
+  // A region may load at (i, j): never past the end.
+  Value j = checkBounds ? arith::MinSIOp::create(b, keys, vector::BroadcastOp::create(b, indices, last)).getResult() : keys;
+  Value i = RowBroadcastOp::create(b, indices, clampedRows);
+  auto gather = [](OpBuilder &builder, Location loc, Value memref, ValueRange position, VectorType type) -> Value {
+    return GatherOp::create(builder, loc, type, memref, position);
+  };
+  // The regions' captures are values of the fa kernel: clone them with the step, then read them off the clone.
+  IRMapping scratch = mapping;
+  auto clone = cast<StepOp>(b.clone(*step.getOperation(), scratch));
+  Value result = scores;
+  if (!clone.getScore().empty()) {
+    FailureOr<Value> scored = cloneScalarRegion(b, clone.getScore(), {scores, block.batch, block.head, i, j}, gather);
+    result = succeeded(scored) ? *scored : Value{};
+  }
+  Value keep;
+  if (result && hasMask) {
+    FailureOr<Value> mask = cloneScalarRegion(b, clone.getMask(), {block.batch, block.head, i, j}, gather);
+    keep = succeeded(mask) ? *mask : Value{};
+    result = keep ? result : Value{};
+  }
+  clone.erase();
+  if (!result)
+    return {};
+  if (checkBounds) {
+    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keys, vector::BroadcastOp::create(b, indices, last));
+    keep = keep ? arith::AndIOp::create(b, keep, exists).getResult() : exists;
+  }
+  if (!keep)
+    return result;
+  Value hidden = zeroFragment(plan.scoreFragment(), -std::numeric_limits<double>::infinity());
+  return arith::SelectOp::create(b, keep, result, hidden);
+}
+
+/// Scores, softmax, product with the values; nothing is in flight between tiles.
+KernelBuilder::State KernelBuilder::emitSerialTile(Block &block, Value use, StepOp step, IRMapping &mapping,
+                                                   State state) {
+  Value key = WaitOp::create(b, TypeRange{plan.keyTile()}, keyRing, use).getTiles()[0];
+  Value pending = startScores(key);
+  Value scores = finishScores(block, step, mapping, pending, use, 0, /*checkBounds=*/true);
+  if (!scores)
+    return {};
+  TileSoftmax tile = softmax->tile(b, scores, state.rows);
+  Value packed = PackOp::create(b, packedScores(), tile.probabilities, plan.elementType());
+  Value output = rescale(state.output, tile.factor);
+  Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, use).getTiles()[0];
+  Value product = GemmRSOp::create(b, pendingOf(plan.outputFragment()), packed, value, output, false, false);
+  output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
+  ReleaseOp::create(b, valueRing, use);
+  return {output, tile.state, {}, {}};
+}
+
+/// Starts the scores of this tile and the product of the one before; the softmax of this tile runs under the latter.
+KernelBuilder::State KernelBuilder::emitOverlappedTile(Block &block, Value use, StepOp step, IRMapping &mapping,
+                                                       State state) {
+  Value previous = arith::SubIOp::create(b, use, constant(1));
+  Value key = WaitOp::create(b, TypeRange{plan.keyTile()}, keyRing, use).getTiles()[0];
+  Value pending = startScores(key);
+  Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, previous).getTiles()[0];
+  Value product = GemmRSOp::create(b, pendingOf(plan.outputFragment()), state.packed, value, state.output, false, false);
+  Value scores = finishScores(block, step, mapping, pending, use, 1, /*checkBounds=*/!plan.descends);
+  if (!scores)
+    return {};
+  TileSoftmax tile = softmax->tile(b, scores, state.rows);
+  ScheduleFenceOp::create(b, tile.state.sum);
+  Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
+  ReleaseOp::create(b, valueRing, previous);
+  // Only now: the old probabilities were the product's operand until the wait (ptxas C7513).
+  Value packed = PackOp::create(b, packedScores(), tile.probabilities, plan.elementType());
+  return {rescale(output, tile.factor), tile.state, packed, {}};
+}
+
+//===- loops -----------------------------------------------------------------------===//
+
+KernelBuilder::State KernelBuilder::emitSerialLoops(Block &block) {
+  State state = emptyState();
+  state.uses = block.firstUse;
+  auto pack = [](State s) { return SmallVector<Value>{s.output, s.rows.max, s.rows.sum, s.uses}; };
+  auto unpack = [](ValueRange v) { return State{v[0], {v[1], v[2]}, {}, v[3]}; };
+  for (auto [segment, upper] : llvm::zip_equal(plan.segments, block.uppers)) {
+    auto mapped = [&](Value value) { return block.mapping.lookupOrDefault(value); };
+    auto loop = scf::ForOp::create(b, mapped(segment.loop.getLowerBound()), upper,
+                                   mapped(segment.loop.getStep()), pack(state));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    IRMapping mapping = block.mapping;
+    mapping.map(segment.loop.getInductionVar(), loop.getInductionVar());
+    cloneScalars(*segment.loop.getBody(), mapping);
+    State current = unpack(loop.getRegionIterArgs());
+    auto tile = [&]() -> bool {
+      State next = emitSerialTile(block, current.uses, segment.step, mapping, current);
+      if (!next.output)
+        return false;
+      next.uses = arith::AddIOp::create(b, current.uses, constant(1));
+      scf::YieldOp::create(b, pack(next));
+      return true;
+    };
+    if (segment.test) {
+      auto test = scf::IfOp::create(b, TypeRange(ValueRange(pack(current))), mapping.lookup(segment.test.getCondition()),
+                                    true);
+      OpBuilder::InsertionGuard inner(b);
+      b.setInsertionPointToStart(test.thenBlock());
+      cloneScalars(*segment.test.thenBlock(), mapping);
+      if (!tile())
+        return {};
+      b.setInsertionPointToStart(test.elseBlock());
+      scf::YieldOp::create(b, pack(current));
+      b.setInsertionPointAfter(test);
+      scf::YieldOp::create(b, test.getResults());
+    } else if (!tile()) {
+      return {};
+    }
+    state = unpack(loop.getResults());
+  }
+  return state;
+}
+
+/// The first tile that the block visits, whichever segment it belongs to, under the checks of all of them. Returns in
+/// `firstSegment` the number of that segment.
+KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegment) {
+  Value keyTile;
+  for (auto [i, segment] : llvm::reverse(llvm::enumerate(plan.segments))) {
+    IRMapping mapping = block.mapping;
+    mapping.map(segment.loop.getInductionVar(), mapping.lookupOrDefault(segment.loop.getLowerBound()));
+    cloneScalars(*segment.loop.getBody(), mapping);
+    Value ofSegment = mapping.lookupOrDefault(segment.step.getKeyTile());
+    if (!keyTile) {
+      keyTile = ofSegment;
+      firstSegment = constant(i);
+      continue;
+    }
+    // Nonempty if the next one starts later.
+    Value isNonempty =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.starts[i + 1], block.starts[i]);
+    keyTile = arith::SelectOp::create(b, isNonempty, ofSegment, keyTile);
+    firstSegment = arith::SelectOp::create(b, isNonempty, constant(i), firstSegment);
+  }
+  IRMapping mapping = block.mapping;
+  for (Segment &segment : plan.segments)
+    if (segment.step == plan.masked) {
+      mapping.map(segment.loop.getInductionVar(), mapping.lookupOrDefault(segment.loop.getLowerBound()));
+      cloneScalars(*segment.loop.getBody(), mapping);
+    }
+  mapping.map(plan.masked.getKeyTile(), keyTile);
+  Value key = WaitOp::create(b, TypeRange{plan.keyTile()}, keyRing, block.firstUse).getTiles()[0];
+  Value scores = finishScores(block, plan.masked, mapping, startScores(key), block.firstUse, 0,
+                              /*checkBounds=*/true);
+  if (!scores)
+    return {};
+  TileSoftmax tile = softmax->tile(b, scores, {});
+  Value packed = PackOp::create(b, packedScores(), tile.probabilities, plan.elementType());
+  return {zeroFragment(plan.outputFragment()), tile.state, packed, {}};
+}
+
+KernelBuilder::State KernelBuilder::emitOverlappedLoops(Block &block) {
+  auto pack = [](State s) { return SmallVector<Value>{s.output, s.rows.max, s.rows.sum, s.packed}; };
+  auto unpack = [](ValueRange v) { return State{v[0], {v[1], v[2]}, v[3], {}}; };
+  State none = emptyState();
+  Value isSome = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.total, constant(0));
+  SmallVector<Value> noneValues{none.output, none.rows.max, none.rows.sum};
+  auto some = scf::IfOp::create(b, TypeRange(ValueRange(noneValues)), isSome, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(some.elseBlock());
+  scf::YieldOp::create(b, noneValues);
+  b.setInsertionPointToStart(some.thenBlock());
+  Value firstSegment;
+  State state = emitFirstTile(block, firstSegment);
+  if (!state.output)
+    return {};
+  for (auto [i, segment] : llvm::enumerate(plan.segments)) {
+    auto mapped = [&](Value value) { return block.mapping.lookupOrDefault(value); };
+    Value lower = mapped(segment.loop.getLowerBound()), step = mapped(segment.loop.getStep());
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, firstSegment, constant(i));
+    Value start = arith::SelectOp::create(b, isFirst, addIndex(b, lower, step), lower);
+    auto loop = scf::ForOp::create(b, start, block.uppers[i], step, pack(state));
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(loop.getBody());
+    IRMapping mapping = block.mapping;
+    mapping.map(segment.loop.getInductionVar(), loop.getInductionVar());
+    cloneScalars(*segment.loop.getBody(), mapping);
+    Value number = loop.getInductionVar();
+    if (!matchPattern(lower, m_Zero()))
+      number = arith::SubIOp::create(b, number, lower);
+    if (!matchPattern(step, m_One()))
+      number = arith::DivUIOp::create(b, number, step);
+    Value use = addIndex(b, addIndex(b, block.firstUse, block.starts[i]), number);
+    State next = emitOverlappedTile(block, use, segment.step, mapping, unpack(loop.getRegionIterArgs()));
+    if (!next.output)
+      return {};
+    scf::YieldOp::create(b, pack(next));
+    state = unpack(loop.getResults());
+  }
+  // The product of the last tile.
+  Value last = addIndex(b, block.firstUse, arith::SubIOp::create(b, block.total, constant(1)));
+  Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, last).getTiles()[0];
+  Value product = GemmRSOp::create(b, pendingOf(plan.outputFragment()), state.packed, value, state.output, false, false);
+  Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
+  if (plan.target.getPersistent())
+    ReleaseOp::create(b, valueRing, last);
+  scf::YieldOp::create(b, ValueRange{output, state.rows.max, state.rows.sum});
+  return {some.getResult(0), {some.getResult(1), some.getResult(2)}, {}, {}};
+}
+
+//===- consumer ----------------------------------------------------------------------===//
+
+void KernelBuilder::emitConsumerConstants(Block &block) {
+  auto pair = VectorType::get({2}, b.getIndexType());
+  tileRow = arith::MulIOp::create(b, warpgroup, constant(fragmentRows));
+  Value firstRow = arith::AddIOp::create(b, block.queryRow, tileRow);
+  Value rows = FragmentRowsOp::create(b, pair);
+  queryRows = arith::AddIOp::create(b, rows, vector::BroadcastOp::create(b, pair, firstRow));
+  Value last = arith::SubIOp::create(b, queryLength, constant(1));
+  clampedRows = arith::MinSIOp::create(b, queryRows, vector::BroadcastOp::create(b, pair, last));
+  columns = FragmentColumnsOp::create(b, VectorType::get(plan.scoreFragment().getShape(), b.getIndexType()));
+  Value scale = dynamicScale ? block.mapping.lookupOrDefault(dynamicScale) : Value{};
+  softmax.emplace(b, plan, scale);
+}
+
+void KernelBuilder::emitEpilogue(Block &block, State state) {
+  auto [inverse, lseRows] = softmax->finish(b, state.rows);
+  if (lse)
+    StoreRowsOp::create(b, lseRows, lse, block.batch, block.head, queryRows, queryLength);
+  Value output = rescale(state.output, inverse);
+  auto packedType = VectorType::get({plan.depthV() / 4}, b.getI32Type());
+  Value packed = PackOp::create(b, packedType, output, plan.elementType());
+  // Nothing reads the warpgroup's own 64 query rows any more: they stage its output.
+  Value tile = query;
+  if (outputStaging)
+    tile = outputStaging;
+  else if (plan.outputTile() != plan.queryTile())
+    tile = ViewOp::create(b, plan.outputTile(), query);
+  StoreFragmentOp::create(b, packed, tile, tileRow);
+  Value row = arith::AddIOp::create(b, block.queryRow, tileRow);
+  TmaStoreOp::create(b, tile, tileRow, outputMap, block.batch, block.head, row, warpgroup);
+}
+
+SmallVector<Value> KernelBuilder::emitConsumer(Block &block) {
+  emitConsumerConstants(block);
+  query = WaitOp::create(b, TypeRange{plan.queryTile()}, queryRing, block.queryUse).getTiles()[0];
+  State state = plan.overlap() ? emitOverlappedLoops(block) : emitSerialLoops(block);
+  if (!state.output)
+    return {};
+  emitEpilogue(block, state);
+  if (plan.target.getPersistent())
+    ReleaseOp::create(b, queryRing, block.queryUse);
+  Value uses = block.total ? block.total : arith::SubIOp::create(b, state.uses, block.firstUse).getResult();
+  return {uses};
+}
