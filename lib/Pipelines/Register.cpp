@@ -9,6 +9,7 @@
 #include "fa/Dialect/Hopper/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Common.h"
+#include "fa/Pipelines/Hopper.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -31,5 +32,6 @@ void fa::registerAllPasses() {
   registerFAConversionPasses();
   registerFAToVectorPasses();
   registerCommonPipelines();
+  registerHopperPipelines();
   registerCpuPipelines();
 }

@@ -177,7 +177,8 @@ KernelBuilder::State KernelBuilder::emitSerialLoops(Block &block) {
 /// `firstSegment` the number of that segment.
 KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegment) {
   Value keyTile;
-  for (auto [i, segment] : llvm::reverse(llvm::enumerate(plan.segments))) {
+  for (size_t i = plan.segments.size(); i-- > 0;) {
+    Segment &segment = plan.segments[i];
     IRMapping mapping = block.mapping;
     mapping.map(segment.loop.getInductionVar(), mapping.lookupOrDefault(segment.loop.getLowerBound()));
     cloneScalars(*segment.loop.getBody(), mapping);

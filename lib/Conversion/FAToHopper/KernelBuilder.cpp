@@ -75,6 +75,8 @@ LogicalResult KernelBuilder::createArguments() {
   kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   if (plan.target.getPersistent())
     kernel->setAttr(persistentAttrName, b.getUnitAttr());
+  if (plan.target.getPingPong() && plan.target.getWarpgroups() > 1 && !plan.hasTests())
+    kernel->setAttr(pingPongAttrName, b.getUnitAttr());
   for (auto [i, source] : llvm::enumerate(sources))
     kernel.setArgAttr(i, argumentSourceAttrName, b.getStringAttr(source));
   for (auto [slot, argument] : llvm::zip_equal(slots, kernel.getArguments()))

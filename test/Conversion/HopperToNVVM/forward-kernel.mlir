@@ -19,7 +19,7 @@
 gpu.module @kernels {
   gpu.func @forward(%qmap: !map, %kmap: !map, %vmap: !map, %omap: !omap,
                     %lse: memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>, %heads: index, %sq: index, %sk: index,
-                    %c: f32) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+                    %c: f32) kernel attributes {hopper.ping_pong, known_block_size = array<i32: 384, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c128 = arith.constant 128 : index

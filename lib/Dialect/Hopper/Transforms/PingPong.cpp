@@ -40,7 +40,8 @@ bool dependsOn(Value value, BlockArgument argument) {
 
 struct PingPong : fa::hopper::impl::PingPongPassBase<PingPong> {
   void runOnOperation() override {
-    getOperation().walk([&](WarpSpecializeOp op) { takeTurns(op); });
+    if (getOperation()->hasAttr(pingPongAttrName))
+      getOperation().walk([&](WarpSpecializeOp op) { takeTurns(op); });
   }
 
   void takeTurns(WarpSpecializeOp op) {

@@ -23,6 +23,8 @@ constexpr int64_t threadsPerWarpgroup = 128;
 constexpr int64_t fragmentRows = 64;
 /// Attribute of a gpu.func: bytes of dynamic shared memory, set by hopper-allocate-shared.
 constexpr llvm::StringLiteral sharedBytesAttrName = "hopper.shared_bytes";
+/// Attribute of a gpu.func: asks hopper-ping-pong for turns.
+constexpr llvm::StringLiteral pingPongAttrName = "hopper.ping_pong";
 } // namespace mlir::fa::hopper
 
 #include "fa/Dialect/Hopper/IR/HopperDialect.h.inc"

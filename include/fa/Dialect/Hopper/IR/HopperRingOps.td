@@ -55,7 +55,7 @@ def Hopper_RingOp : Hopper_Op<"ring", [HasParent<"::mlir::gpu::GPUFuncOp">]> {
   }];
   let arguments = (ins I32Attr:$readers, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
   let results = (outs Hopper_RingType:$ring);
-  let assemblyFormat = "`readers` `(` $readers `)` (`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)? attr-dict `:` type($ring)";
+  let assemblyFormat = "`readers` `(` $readers `)` (`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)? attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 
