@@ -1,5 +1,6 @@
 // Chooses device and lowering, and compiles for the CPU.
 #include "fa/Execution/Compile.h"
+#include "fa/Execution/GpuCode.h"
 #include "CpuCode.h"
 #include "Pipeline.h"
 #include "TileCensus.h"
@@ -88,8 +89,10 @@ Expected<std::unique_ptr<CompiledAttention>> compile(const Program &program, con
   CompileOptions chosen = options;
   if (chosen.device == "auto")
     chosen.device = "cpu";
+  if (chosen.device == "emulator" || chosen.device == "cuda")
+    return compileForDevice(program, chosen);
   if (chosen.device != "cpu")
-    return makeError("expected --device auto or cpu, but got '" + options.device + "', which this build does not have");
+    return makeError("expected --device auto, cpu, cuda or emulator, but got '" + options.device + "'");
   return compileForCpu(program, chosen);
 }
 

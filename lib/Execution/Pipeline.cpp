@@ -88,6 +88,7 @@ std::vector<StageInfo> allStages() {
   add(kernelStages({}, "cpu"));
   for (const char *lowering : {"naive", "loops", "vector"})
     add(cpuStages(lowering));
+  add(gpuStages());
   return infos;
 }
 

@@ -14,6 +14,8 @@ struct Stage {
 std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target);
 /// Loops or vector code of this machine's CPU, to the llvm dialect. `lowering`: loops, vector or naive.
 std::vector<Stage> cpuStages(const std::string &lowering);
+/// From kernels over a grid to the llvm dialect for sm_90a.
+std::vector<Stage> gpuStages();
 
 /// Runs stages on a module and keeps times, dumps and remarks.
 class StageRunner {
