@@ -136,14 +136,10 @@ KernelBuilder::State KernelBuilder::emitSerialLoops(Block &block) {
   auto pack = [](State s) { return SmallVector<Value>{s.output, s.rows.max, s.rows.sum, s.uses}; };
   auto unpack = [](ValueRange v) { return State{v[0], {v[1], v[2]}, {}, v[3]}; };
   for (auto [segment, upper] : llvm::zip_equal(plan.segments, block.uppers)) {
-    auto mapped = [&](Value value) { return block.mapping.lookupOrDefault(value); };
-    auto loop = scf::ForOp::create(b, mapped(segment.loop.getLowerBound()), upper,
-                                   mapped(segment.loop.getStep()), pack(state));
+    auto loop = scf::ForOp::create(b, lowerBound(block, segment), upper, stepOf(block, segment), pack(state));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    IRMapping mapping = block.mapping;
-    mapping.map(segment.loop.getInductionVar(), loop.getInductionVar());
-    cloneScalars(*segment.loop.getBody(), mapping);
+    IRMapping mapping = bodyScalars(block, segment, loop.getInductionVar());
     State current = unpack(loop.getRegionIterArgs());
     auto tile = [&]() -> bool {
       State next = emitSerialTile(block, current.uses, segment.step, mapping, current);
@@ -179,9 +175,7 @@ KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegm
   Value keyTile;
   for (size_t i = plan.segments.size(); i-- > 0;) {
     Segment &segment = plan.segments[i];
-    IRMapping mapping = block.mapping;
-    mapping.map(segment.loop.getInductionVar(), mapping.lookupOrDefault(segment.loop.getLowerBound()));
-    cloneScalars(*segment.loop.getBody(), mapping);
+    IRMapping mapping = bodyScalars(block, segment, {});
     Value ofSegment = mapping.lookupOrDefault(segment.step.getKeyTile());
     if (!keyTile) {
       keyTile = ofSegment;
@@ -196,10 +190,8 @@ KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegm
   }
   IRMapping mapping = block.mapping;
   for (Segment &segment : plan.segments)
-    if (segment.step == plan.masked) {
-      mapping.map(segment.loop.getInductionVar(), mapping.lookupOrDefault(segment.loop.getLowerBound()));
-      cloneScalars(*segment.loop.getBody(), mapping);
-    }
+    if (segment.step == plan.masked)
+      mapping = bodyScalars(block, segment, {});
   mapping.map(plan.masked.getKeyTile(), keyTile);
   Value key = WaitOp::create(b, TypeRange{plan.keyTile()}, keyRing, block.firstUse).getTiles()[0];
   Value scores = finishScores(block, plan.masked, mapping, startScores(key), block.firstUse, 0,
@@ -227,16 +219,13 @@ KernelBuilder::State KernelBuilder::emitOverlappedLoops(Block &block) {
   if (!state.output)
     return {};
   for (auto [i, segment] : llvm::enumerate(plan.segments)) {
-    auto mapped = [&](Value value) { return block.mapping.lookupOrDefault(value); };
-    Value lower = mapped(segment.loop.getLowerBound()), step = mapped(segment.loop.getStep());
+    Value lower = lowerBound(block, segment), step = stepOf(block, segment);
     Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, firstSegment, constant(i));
     Value start = arith::SelectOp::create(b, isFirst, addIndex(b, lower, step), lower);
     auto loop = scf::ForOp::create(b, start, block.uppers[i], step, pack(state));
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(loop.getBody());
-    IRMapping mapping = block.mapping;
-    mapping.map(segment.loop.getInductionVar(), loop.getInductionVar());
-    cloneScalars(*segment.loop.getBody(), mapping);
+    IRMapping mapping = bodyScalars(block, segment, loop.getInductionVar());
     Value number = loop.getInductionVar();
     if (!matchPattern(lower, m_Zero()))
       number = arith::SubIOp::create(b, number, lower);

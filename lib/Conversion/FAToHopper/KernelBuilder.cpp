@@ -116,6 +116,23 @@ void KernelBuilder::cloneScalars(mlir::Block &from, IRMapping &mapping) {
   }
 }
 
+Value KernelBuilder::lowerBound(Block &block, Segment &segment) {
+  return segment.loop ? block.mapping.lookupOrDefault(segment.loop.getLowerBound()) : constant(0);
+}
+
+Value KernelBuilder::stepOf(Block &block, Segment &segment) {
+  return segment.loop ? block.mapping.lookupOrDefault(segment.loop.getStep()) : constant(1);
+}
+
+IRMapping KernelBuilder::bodyScalars(Block &block, Segment &segment, Value inductionVariable) {
+  IRMapping mapping = block.mapping;
+  if (!segment.loop)
+    return mapping;
+  mapping.map(segment.loop.getInductionVar(), inductionVariable ? inductionVariable : lowerBound(block, segment));
+  cloneScalars(*segment.loop.getBody(), mapping);
+  return mapping;
+}
+
 KernelBuilder::Block KernelBuilder::emitBlock(Value number, Value firstUse, Value queryUse) {
   Block block;
   block.mapping = base;
@@ -128,7 +145,7 @@ KernelBuilder::Block KernelBuilder::emitBlock(Value number, Value firstUse, Valu
   block.head = mapped(plan.finish.getHead());
   block.queryRow = arith::MulIOp::create(b, mapped(plan.finish.getQueryTile()), constant(plan.tileQ()));
   for (Segment &segment : plan.segments) {
-    Value upper = mapped(segment.uppers[0]);
+    Value upper = segment.loop ? mapped(segment.uppers[0]) : constant(1);
     for (Value more : ArrayRef(segment.uppers).drop_front())
       upper = arith::AddIOp::create(b, upper, mapped(more));
     block.uppers.push_back(upper);
@@ -139,10 +156,10 @@ KernelBuilder::Block KernelBuilder::emitBlock(Value number, Value firstUse, Valu
   Value total = constant(0);
   for (auto [segment, upper] : llvm::zip_equal(plan.segments, block.uppers)) {
     block.starts.push_back(total);
-    Value lower = mapped(segment.loop.getLowerBound());
+    Value lower = lowerBound(block, segment), step = stepOf(block, segment);
     Value count = matchPattern(lower, m_Zero()) ? upper : arith::SubIOp::create(b, upper, lower).getResult();
-    if (!matchPattern(segment.loop.getStep(), m_One()))
-      count = arith::CeilDivSIOp::create(b, count, mapped(segment.loop.getStep()));
+    if (!matchPattern(step, m_One()))
+      count = arith::CeilDivSIOp::create(b, count, step);
     count = arith::MaxSIOp::create(b, count, constant(0));
     total = matchPattern(total, m_Zero()) ? count : arith::AddIOp::create(b, total, count).getResult();
   }
@@ -197,14 +214,11 @@ SmallVector<Value> KernelBuilder::emitProducer(Block &block) {
   TmaLoadOp::create(b, queryMap, block.batch, block.head, block.queryRow, query.getTiles()[0], query.getFull());
   Value uses = constant(0);
   for (auto [i, segment] : llvm::enumerate(plan.segments)) {
-    auto mapped = [&](Value value) { return block.mapping.lookupOrDefault(value); };
-    auto loop = scf::ForOp::create(b, mapped(segment.loop.getLowerBound()), block.uppers[i],
-                                   mapped(segment.loop.getStep()), ValueRange{uses});
+    auto loop = scf::ForOp::create(b, lowerBound(block, segment), block.uppers[i], stepOf(block, segment),
+                                   ValueRange{uses});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    IRMapping mapping = block.mapping;
-    mapping.map(segment.loop.getInductionVar(), loop.getInductionVar());
-    cloneScalars(*segment.loop.getBody(), mapping);
+    IRMapping mapping = bodyScalars(block, segment, loop.getInductionVar());
     Value use = loop.getRegionIterArg(0);
     if (segment.test) {
       auto test = scf::IfOp::create(b, TypeRange{b.getIndexType()}, mapping.lookup(segment.test.getCondition()), true);

@@ -31,6 +31,10 @@ private:
   void forEachBlock(function_ref<SmallVector<Value>(Block &)> body);
   Block emitBlock(Value number, Value firstUse, Value queryUse);
   void cloneScalars(mlir::Block &from, IRMapping &mapping);
+  /// The scalar values of a segment's body for one value of its induction variable (null: the loop's lower bound).
+  IRMapping bodyScalars(Block &block, Segment &segment, Value inductionVariable);
+  Value lowerBound(Block &block, Segment &segment);
+  Value stepOf(Block &block, Segment &segment);
   SmallVector<Value> emitProducer(Block &block);
   Value loadKeyTile(Block &block, Value use, StepOp step, IRMapping &mapping);
 

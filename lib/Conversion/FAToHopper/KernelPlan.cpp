@@ -81,6 +81,11 @@ static LogicalResult matchChain(KernelPlan &plan) {
     return plan.kernel.emitError("expected one fa.finish in a kernel for sm_90a, but got none or several");
   Value state = plan.finish.getState();
   while (!state.getDefiningOp<InitOp>()) {
+    if (auto step = state.getDefiningOp<StepOp>()) {
+      plan.segments.push_back({{}, {}, step, {Value{}}});
+      state = step.getState();
+      continue;
+    }
     auto loop = state.getDefiningOp<scf::ForOp>();
     if (!loop)
       return plan.kernel.emitError("expected the state to come from fa.init through loops on sm_90a");
@@ -100,34 +105,71 @@ static LogicalResult matchChain(KernelPlan &plan) {
   return success();
 }
 
-/// The end T of a loop that visits key tiles T - 1, T - 2, ..: its key tile is (T - 1) - iv. Null if it runs otherwise.
-static Value endOfDescendingLoop(Segment segment) {
-  auto difference = segment.step.getKeyTile().getDefiningOp<arith::SubIOp>();
-  if (!difference || difference.getRhs() != segment.loop.getInductionVar())
-    return {};
-  auto last = difference.getLhs().getDefiningOp<arith::SubIOp>();
-  return last && matchPattern(last.getRhs(), m_One()) ? last.getLhs() : Value{};
+namespace {
+/// A key tile's number as base + offset; a constant has no base.
+struct TileNumber {
+  Value base;
+  int64_t offset = 0;
+  bool operator==(const TileNumber &) const = default;
+};
+} // namespace
+
+static std::optional<int64_t> constantOf(Value value) {
+  APInt constant;
+  return matchPattern(value, m_ConstantInt(&constant)) ? std::optional(constant.getSExtValue()) : std::nullopt;
 }
 
-/// Whether each loop goes down and starts where the one before stopped.
+static TileNumber tileNumber(Value value) {
+  if (std::optional<int64_t> constant = constantOf(value))
+    return {{}, *constant};
+  if (auto difference = value.getDefiningOp<arith::SubIOp>())
+    if (std::optional<int64_t> constant = constantOf(difference.getRhs()))
+      return {difference.getLhs(), -*constant};
+  return {value, 0};
+}
+
+/// The first key tile of a segment that goes down from it: `first - iv`, or a step alone.
+static std::optional<TileNumber> firstOfDescending(Segment segment) {
+  if (!segment.loop)
+    return tileNumber(segment.step.getKeyTile());
+  auto difference = segment.step.getKeyTile().getDefiningOp<arith::SubIOp>();
+  if (!difference || difference.getRhs() != segment.loop.getInductionVar() ||
+      constantOf(segment.loop.getLowerBound()) != 0 || constantOf(segment.loop.getStep()) != 1)
+    return std::nullopt;
+  return tileNumber(difference.getLhs());
+}
+
+/// The tile after the last one of a segment that goes down.
+static std::optional<TileNumber> nextAfter(Segment segment, TileNumber first) {
+  std::optional<int64_t> count = segment.loop ? constantOf(segment.loop.getUpperBound()) : 1;
+  if (count)
+    return TileNumber{first.base, first.offset - *count};
+  // T - U tiles down from T - 1 end at U; what comes next is U - 1.
+  if (auto difference = segment.loop.getUpperBound().getDefiningOp<arith::SubIOp>();
+      difference && first == TileNumber{difference.getLhs(), -1}) {
+    TileNumber end = tileNumber(difference.getRhs());
+    return TileNumber{end.base, end.offset - 1};
+  }
+  return std::nullopt;
+}
+
+/// Whether each segment goes down and starts where the one before stopped.
 static bool allDescend(ArrayRef<Segment> segments) {
+  std::optional<TileNumber> expected;
   for (size_t i = 0; i < segments.size(); ++i) {
-    scf::ForOp loop = segments[i].loop;
-    Value end = endOfDescendingLoop(segments[i]);
-    if (!end || !matchPattern(loop.getLowerBound(), m_Zero()))
+    std::optional<TileNumber> first = firstOfDescending(segments[i]);
+    if (!first || (i > 0 && expected != first))
       return false;
-    if (i + 1 == segments.size())
-      return true;
-    auto count = loop.getUpperBound().getDefiningOp<arith::SubIOp>();
-    if (!count || count.getLhs() != end || count.getRhs() != endOfDescendingLoop(segments[i + 1]))
-      return false;
+    expected = nextAfter(segments[i], *first);
   }
   return true;
 }
 
 /// Two descending loops in a row whose steps have nothing to check after the first tile are one loop.
 static void joinUnmaskedLoops(SmallVectorImpl<Segment> &segments) {
-  auto isUnmasked = [](Segment &segment) { return segment.step.getFull() || segment.step.getMask().empty(); };
+  auto isUnmasked = [](Segment &segment) {
+    return segment.loop && (segment.step.getFull() || segment.step.getMask().empty());
+  };
   for (size_t i = 0; i + 1 < segments.size();) {
     if (!isUnmasked(segments[i]) || !isUnmasked(segments[i + 1])) {
       ++i;

@@ -8,12 +8,13 @@
 
 namespace mlir::fa {
 
-/// One loop over key tiles: its body is scalar arithmetic and one step, perhaps under a per-tile test.
+/// One loop over key tiles: its body is scalar arithmetic and one step, perhaps under a per-tile test. Or one step alone,
+/// which canonicalisation makes of a loop that runs once.
 struct Segment {
-  scf::ForOp loop;
-  scf::IfOp test; ///< null: every tile of the loop is visited
+  scf::ForOp loop; ///< null: one step alone
+  scf::IfOp test;  ///< null: every tile of the loop is visited
   StepOp step;
-  SmallVector<Value> uppers; ///< upper bounds, to be added: one for each loop that was joined to this one
+  SmallVector<Value> uppers; ///< upper bounds, to be added: one for each loop that was joined to this one; null: 1
 };
 
 /// A tensor size that the kernel takes as an argument.
