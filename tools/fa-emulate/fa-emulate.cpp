@@ -26,11 +26,13 @@ Examples:
   a kernel that fa-compile made, by its launch descriptor
     fa-emulate --ptx attn.ptx --descriptor attn.json --bind q=in:q.npy:bf16 --bind k=in:k.npy:bf16
       --bind v=in:v.npy:bf16 --bind o=out:o.npy:bf16:1x4x512x128 --bind lse=out:lse.npy:f32:1x4x512
+  which of its synchronisations are needed
+    fa-emulate --ptx k.ptx ... --mutate --seed 0..20
   what did it do, and when (open trace.json in chrome://tracing or ui.perfetto.dev)
     fa-emulate --ptx k.ptx ... --stats --trace=trace.json
 
 Exit codes: 0 clean; 1 bad flags, files or arguments; 2 bad PTX; 3 the device refuses the launch;
-  4 a checker found something; 5 illegal access or instruction; 6 deadlock or instruction budget. The highest wins.
+  4 a checker found something (--mutate: a mutant survived); 5 illegal access or instruction; 6 deadlock or instruction budget. The highest wins.
 )";
 
 } // namespace
@@ -56,6 +58,7 @@ int main(int argc, char **argv) {
   app.add_option("--budget", options.budget, "warp instructions before a kernel counts as endless")->type_name("N");
   app.add_option("--threads", options.threads, "host threads (default: all cores)")->type_name("N");
   app.add_flag("--stats", options.stats, "print counters: bytes per buffer, bank conflicts, opcode mix");
+  app.add_flag("--mutate", options.mutate, "drop or weaken each synchronisation in turn and tell which changes no check notices");
   app.add_option("--trace", options.trace, "write a Chrome trace of the first seed")->type_name("FILE");
   app.add_option("--format", options.format, "text or json");
   try {

@@ -1,5 +1,6 @@
 // Runs all seeds and turns what they found into output and an exit code.
 #include "fa/Runtime/EmulatorTool/EmulatorTool.h"
+#include "Mutation.h"
 #include "Output.h"
 #include "fa/Support/File.h"
 #include <algorithm>
@@ -23,6 +24,8 @@ int runEmulatorTool(const EmulatorToolOptions &options, std::ostream &out, std::
     printEntries(entries, out);
     return exitClean;
   }
+  if (options.mutate)
+    return runMutants(session, options.format == "json", out, err);
   std::vector<SeedResult> results;
   int exitCode = exitClean;
   for (uint64_t seed : session.seeds()) {

@@ -44,6 +44,13 @@ std::string listOf(const std::vector<uint64_t> &seeds) {
 
 std::string count(uint64_t value) { return formatCount(static_cast<int64_t>(value)); }
 
+/// By name: addresses, and with them the emulator's order, change from run to run.
+std::vector<emulator::BufferTraffic> sortedBuffers(const Counters &counters) {
+  std::vector<emulator::BufferTraffic> buffers = counters.buffers;
+  std::sort(buffers.begin(), buffers.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
+  return buffers;
+}
+
 void printStats(const SeedResult &result, std::ostream &out) {
   const Counters &c = result.launch.counters;
   Table table({"counter", "value"});
@@ -67,7 +74,7 @@ void printStats(const SeedResult &result, std::ostream &out) {
   out << "\n" << table.print();
   if (!c.buffers.empty()) {
     Table buffers({"buffer", "bytes read", "by tensor copies", "bytes written", "by tensor copies"});
-    for (const emulator::BufferTraffic &b : c.buffers)
+    for (const emulator::BufferTraffic &b : sortedBuffers(c))
       buffers.add({b.name, count(b.bytesRead), count(b.tmaBytesRead), count(b.bytesWritten), count(b.tmaBytesWritten)});
     out << "\n" << buffers.print();
   }
@@ -98,7 +105,7 @@ Json toJson(const Counters &c) {
                {"barrier_waits", c.barrierWaits},
                {"failed_try_waits", c.failedTryWaits}};
   json["buffers"] = Json::array();
-  for (const emulator::BufferTraffic &b : c.buffers)
+  for (const emulator::BufferTraffic &b : sortedBuffers(c))
     json["buffers"].push_back({{"name", b.name},
                                {"bytes_read", b.bytesRead},
                                {"bytes_written", b.bytesWritten},

@@ -277,11 +277,11 @@ std::optional<Failure> Session::listEntries(std::vector<EntryInfo> &entries) con
   return std::nullopt;
 }
 
-std::optional<Failure> Session::run(uint64_t seed, bool timeline, SeedResult &result) {
+std::optional<Failure> Session::run(uint64_t seed, bool timeline, SeedResult &result, const std::string *mutant) {
   emulatorOptions.seed = seed;
   emulatorOptions.timeline = timeline;
   Device device(emulatorOptions);
-  auto program = device.emulator.load(ptx);
+  auto program = device.emulator.load(mutant ? *mutant : ptx);
   if (!program)
     return Failure{options.ptx + ": " + program.message(), exitBadPtx};
   device.program = *program;

@@ -24,13 +24,15 @@ public:
   std::optional<Failure> prepare(const EmulatorToolOptions &options);
   /// Parses the PTX and gives its kernels.
   std::optional<Failure> listEntries(std::vector<emulator::EntryInfo> &entries) const;
-  /// Runs one seed on a fresh device.
-  std::optional<Failure> run(uint64_t seed, bool timeline, SeedResult &result);
+  /// Runs one seed on a fresh device; `mutant` replaces the PTX text.
+  std::optional<Failure> run(uint64_t seed, bool timeline, SeedResult &result, const std::string *mutant = nullptr);
   /// Writes the outputs of the last run.
   std::optional<Failure> writeOutputs() const;
 
   const std::vector<uint64_t> &seeds() const { return seedList; }
   const std::string &kernel() const { return entry; }
+  const std::string &text() const { return ptx; }
+  void setBudget(uint64_t warpInstructions) { emulatorOptions.instructionBudget = warpInstructions; }
   /// The PTX line, trimmed; empty when out of range.
   std::string sourceLine(int line) const;
   /// Whether any output differed between two seeds so far.

@@ -22,6 +22,7 @@ struct EmulatorToolOptions {
   std::string format = "text";         ///< text | json
   std::string trace;                   ///< path of a Chrome trace; empty: none
   bool stats = false;
+  bool mutate = false;                 ///< run every mutant (Mutants.h) until a seed reports it
   bool list = false;                   ///< print the kernels and their parameters instead of running one
   uint64_t budget = 0;                 ///< warp instructions; 0: the emulator's default
   unsigned threads = 0;                ///< host threads; 0: all cores

@@ -2,13 +2,15 @@
 // listed with a reason in EquivalentMutants.txt; every other one must be reported within 20 seeds.
 #include "AttentionKernel.h"
 #include "FullSweep.h"
-#include "Mutants.h"
+#include "fa/Runtime/EmulatorTool/Mutants.h"
 #include <iostream>
 #include <set>
 #include <sstream>
 
 using namespace fa;
 using namespace fa::test;
+using fa::runtime::tool::makeMutants;
+using fa::runtime::tool::Mutant;
 
 namespace {
 

@@ -1,10 +1,10 @@
 // Finds synchronising statements line by line and rewrites one at a time.
-#include "Mutants.h"
+#include "fa/Runtime/EmulatorTool/Mutants.h"
 #include <functional>
 #include <map>
 #include <regex>
 
-namespace fa::test {
+namespace fa::runtime::tool {
 namespace {
 
 struct Rule {
@@ -71,4 +71,4 @@ std::vector<Mutant> makeMutants(const std::string &ptx) {
   return mutants;
 }
 
-} // namespace fa::test
+} // namespace fa::runtime::tool

@@ -1,9 +1,10 @@
-// Mutants of PTX text: each drops or weakens one synchronisation.
+// Mutants of PTX text: each drops or weakens one synchronisation. They test the checkers (every mutant of a correct kernel
+// should be reported) and a kernel (a mutant that nothing reports points at a redundant synchronisation).
 #pragma once
 #include <string>
 #include <vector>
 
-namespace fa::test {
+namespace fa::runtime::tool {
 
 struct Mutant {
   std::string kind;     ///< family of the synchronisation, e.g. `bar.sync`
@@ -17,4 +18,4 @@ struct Mutant {
 /// All mutants of a PTX text, in order of their lines.
 std::vector<Mutant> makeMutants(const std::string &ptx);
 
-} // namespace fa::test
+} // namespace fa::runtime::tool
