@@ -320,6 +320,10 @@ Expected<LaunchResult> Emulator::launch(const Program &program, const LaunchRequ
         result.counters.buffers.push_back({allocation->name, address, t.read, t.written, t.tmaRead, t.tmaWritten});
     }
   result.reports = std::move(launch.reports);
+  // Host threads file findings in any order.
+  std::stable_sort(result.reports.begin(), result.reports.end(), [](const Report &a, const Report &b) {
+    return std::make_tuple(!a.fatal, a.ptxLine, a.otherLine) < std::make_tuple(!b.fatal, b.ptxLine, b.otherLine);
+  });
   result.status = statusOf(result.reports);
   if (launch.anyFatal)
     state->sticky = result.status;

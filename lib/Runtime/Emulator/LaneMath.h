@@ -68,6 +68,12 @@ inline f64 minimumNumber64(f64 a, f64 b) {
 
 inline u32 funnelLeft(u32 low, u32 high, u32 shift) { return (u32)((((u64)high << 32 | low) << shift) >> 32); }
 inline u32 funnelRight(u32 low, u32 high, u32 shift) { return (u32)(((u64)high << 32 | low) >> shift); }
+inline u32 reverse32(u32 value) {
+  value = (value >> 1 & 0x55555555u) | (value & 0x55555555u) << 1;
+  value = (value >> 2 & 0x33333333u) | (value & 0x33333333u) << 2;
+  value = (value >> 4 & 0x0f0f0f0fu) | (value & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(value);
+}
 inline u32 findBit32(u32 value) { return value ? 31 - __builtin_clz(value) : ~0u; }
 inline u32 findBit64(u64 value) { return value ? 63 - __builtin_clzll(value) : ~0u; }
 inline u32 shiftOfBit32(u32 value) { return value ? __builtin_clz(value) : ~0u; }

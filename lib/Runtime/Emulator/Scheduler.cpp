@@ -5,6 +5,7 @@
 #include "Divergence.h"
 #include "RegisterChecks.h"
 #include "Timeline.h"
+#include <numeric>
 
 namespace fa::runtime::emulator {
 
@@ -103,7 +104,7 @@ bool ClusterRunner::round() {
   if (cluster.adversarial() && total > 2)
     do
       step = 1 + cluster.random() % (total - 1);
-    while (std::__gcd(step, total) != 1);
+    while (std::gcd(step, total) != 1);
   for (size_t i = 0; i < total && !launch.stop; ++i) {
     size_t index = (start + i * step) % total;
     Warp &warp = cluster.ctas[index / launch.warpsPerCta]->warps[index % launch.warpsPerCta];
