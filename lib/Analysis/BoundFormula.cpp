@@ -15,20 +15,22 @@ static BoundFormula compare(AffineExpr tile, bool below, const TileBound &bound)
     terms.push_back(compare(tile, below, term));
   // Below a min, or not below a max: every term; otherwise one of them.
   if (bound.kind() != Kind::Guarded)
-    return (bound.kind() == Kind::Min) == below ? BoundFormula::all(std::move(terms)) : BoundFormula::any(std::move(terms));
+    return (bound.kind() == Kind::Min) == below ? BoundFormula::all(std::move(terms))
+                                                : BoundFormula::any(std::move(terms));
   std::vector<BoundFormula> guarded = {terms[0]}, violated;
   for (AffineExpr guard : bound.guards()) {
     guarded.push_back(BoundFormula::atLeastZero(guard));
     violated.push_back(BoundFormula::atLeastZero(-guard - 1));
   }
-  return BoundFormula::any({BoundFormula::all(std::move(guarded)),
-                            BoundFormula::all({terms[1], BoundFormula::any(std::move(violated))})});
+  return BoundFormula::any(
+      {BoundFormula::all(std::move(guarded)), BoundFormula::all({terms[1], BoundFormula::any(std::move(violated))})});
 }
 
 BoundFormula fa::isBelow(AffineExpr tile, const TileBound &bound) { return compare(tile, true, bound); }
 BoundFormula fa::isAtOrAbove(AffineExpr tile, const TileBound &bound) { return compare(tile, false, bound); }
 
-static bool search(TileSystem &system, SmallVector<AffineExpr> constraints, SmallVector<const BoundFormula *> pending, unsigned numDims) {
+static bool search(TileSystem &system, SmallVector<AffineExpr> constraints, SmallVector<const BoundFormula *> pending,
+                   unsigned numDims) {
   SmallVector<const BoundFormula *> alternatives;
   while (!pending.empty()) {
     const BoundFormula *formula = pending.pop_back_val();
@@ -55,7 +57,8 @@ static bool search(TileSystem &system, SmallVector<AffineExpr> constraints, Smal
   });
 }
 
-bool fa::mayHold(TileSystem &system, SmallVector<AffineExpr> constraints, ArrayRef<BoundFormula> formulas, unsigned numDims) {
+bool fa::mayHold(TileSystem &system, SmallVector<AffineExpr> constraints, ArrayRef<BoundFormula> formulas,
+                 unsigned numDims) {
   SmallVector<const BoundFormula *> pending;
   for (const BoundFormula &formula : formulas)
     pending.push_back(&formula);
@@ -74,7 +77,8 @@ TileBound fa::simplify(TileSystem &system, const TileBound &bound) {
   std::vector<TileBound> terms(bound.terms());
   for (size_t n = 0; n < terms.size() && terms.size() > 1;) {
     auto replaces = [&](const TileBound &other) {
-      return &other != &terms[n] && (isMin ? alwaysAtLeast(system, terms[n], other) : alwaysAtLeast(system, other, terms[n]));
+      return &other != &terms[n] &&
+             (isMin ? alwaysAtLeast(system, terms[n], other) : alwaysAtLeast(system, other, terms[n]));
     };
     if (llvm::any_of(terms, replaces))
       terms.erase(terms.begin() + n);

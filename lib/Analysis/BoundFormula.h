@@ -23,7 +23,8 @@ BoundFormula isBelow(AffineExpr tile, const TileBound &bound);
 BoundFormula isAtOrAbove(AffineExpr tile, const TileBound &bound);
 
 /// May `constraints` (each >= 0) and every formula hold together? Depth first, pruned by emptiness.
-bool mayHold(TileSystem &system, SmallVector<AffineExpr> constraints, llvm::ArrayRef<BoundFormula> formulas, unsigned numDims);
+bool mayHold(TileSystem &system, SmallVector<AffineExpr> constraints, llvm::ArrayRef<BoundFormula> formulas,
+             unsigned numDims);
 
 /// Is a >= b for every query tile?
 bool alwaysAtLeast(TileSystem &system, const TileBound &a, const TileBound &b);

@@ -125,7 +125,8 @@ void FourierMotzkin::roundSymbolicBounds(unsigned variable) {
     int64_t a = inequalities[r][variable];
     if (std::abs(a) <= 1 || !hasOnlySymbols(inequalities[r], variable) || roundings >= kMaxRoundings)
       continue;
-    AffineExpr rounded = a > 0 ? symbolPart(inequalities[r], -1, a - 1).floorDiv(a) : symbolPart(inequalities[r]).floorDiv(-a);
+    AffineExpr rounded =
+        a > 0 ? symbolPart(inequalities[r], -1, a - 1).floorDiv(a) : symbolPart(inequalities[r]).floorDiv(-a);
     int64_t sign = a > 0 ? 1 : -1;
     auto value = dyn_cast<AffineConstantExpr>(rounded);
     unsigned column = 0;

@@ -16,7 +16,8 @@ public:
   using Row = llvm::SmallVector<int64_t, 12>;
 
   /// `implied(e)`: do the facts known about the symbols imply e >= 0?
-  FourierMotzkin(unsigned numVariables, llvm::SmallVector<AffineExpr> symbols, llvm::function_ref<bool(AffineExpr)> implied)
+  FourierMotzkin(unsigned numVariables, llvm::SmallVector<AffineExpr> symbols,
+                 llvm::function_ref<bool(AffineExpr)> implied)
       : numVariables(numVariables), symbols(std::move(symbols)), implied(implied) {}
 
   void addInequality(Row row) { inequalities.push_back(std::move(row)); }

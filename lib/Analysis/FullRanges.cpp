@@ -65,7 +65,8 @@ private:
     std::vector<KeySpan> sorted;
     while (!holes.empty()) {
       auto isFirst = [&](const KeySpan &hole) {
-        return llvm::none_of(holes, [&](const KeySpan &other) { return &other != &hole && mayStartBelow(system, other, hole); });
+        return llvm::none_of(
+            holes, [&](const KeySpan &other) { return &other != &hole && mayStartBelow(system, other, hole); });
       };
       auto first = llvm::find_if(holes, isFirst);
       if (first == holes.end())
@@ -83,7 +84,8 @@ private:
     std::vector<TileBound> ends(holes.size() + 1, end);
     for (size_t n = holes.size(); n-- > 0;) {
       const KeySpan &hole = holes[n];
-      ends[n] = TileBound::min({ends[n + 1], TileBound::guarded(allGuards(system, hole, false), hole.firstTile(tile), wholeTiles)});
+      ends[n] = TileBound::min(
+          {ends[n + 1], TileBound::guarded(allGuards(system, hole, false), hole.firstTile(tile), wholeTiles)});
     }
     for (auto [n, hole] : llvm::enumerate(holes)) {
       addRange(begin, ends[n]);

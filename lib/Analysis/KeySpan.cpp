@@ -142,7 +142,8 @@ private:
   }
 
   /// `violated` gives the constraint that holds where the bound does not.
-  void prune(SmallVectorImpl<AffineExpr> &bounds, unsigned keepAtLeast, llvm::function_ref<AffineExpr(AffineExpr)> violated) {
+  void prune(SmallVectorImpl<AffineExpr> &bounds, unsigned keepAtLeast,
+             llvm::function_ref<AffineExpr(AffineExpr)> violated) {
     for (unsigned position = 0; position < bounds.size() && bounds.size() > keepAtLeast;) {
       SmallVector<AffineExpr> constraints = membership(&bounds[position]);
       constraints.push_back(violated(bounds[position]));
@@ -170,7 +171,8 @@ private:
 
 KeySpan fa::computeKeySpan(TileSystem &system, const MaskPredicate::Conjunction &conjunction) {
   AffineExpr i = system.dim(0), j = system.dim(1);
-  KeySpan span = eliminate(system, conjunction, {i - system.queryFirst, system.queryLast - i, j, system.sk - 1 - j}, true);
+  KeySpan span =
+      eliminate(system, conjunction, {i - system.queryFirst, system.queryLast - i, j, system.sk - 1 - j}, true);
   SpanSimplifier(system, span).run();
   return span;
 }
@@ -179,10 +181,10 @@ SmallVector<AffineExpr> fa::computeTileConditions(TileSystem &system, const Mask
                                                   bool &exact) {
   AffineExpr i = system.dim(0), j = system.dim(1), k = system.keyTileSymbol();
   int64_t tile = system.keyTile();
-  KeySpan span = eliminate(system, conjunction,
-                           {i - system.queryFirst, system.queryLast - i, j, system.sk - 1 - j, j - k * tile,
-                            k * tile + (tile - 1) - j},
-                           false);
+  KeySpan span = eliminate(
+      system, conjunction,
+      {i - system.queryFirst, system.queryLast - i, j, system.sk - 1 - j, j - k * tile, k * tile + (tile - 1) - j},
+      false);
   exact &= span.exact;
   SmallVector<AffineExpr> &guards = span.guards;
   removeDuplicates(guards);

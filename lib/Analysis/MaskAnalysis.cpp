@@ -89,7 +89,8 @@ static void classifyAtom(AffineExpr atom, const llvm::SmallBitVector &wide, llvm
     return;
   SmallVector<AffineExpr> zeros;
   for (unsigned position = 0; position < wide.size(); ++position)
-    zeros.push_back(wide.test(position) ? getAffineConstantExpr(0, atom.getContext()) : getAffineSymbolExpr(position, atom.getContext()));
+    zeros.push_back(wide.test(position) ? getAffineConstantExpr(0, atom.getContext())
+                                        : getAffineSymbolExpr(position, atom.getContext()));
   bool outweighed = affineMagnitude(atom.replaceSymbols(zeros)) < kMaxOperand;
   if (present.count() > 1 || present.anyCommon(divided) || !outweighed)
     check |= present;

@@ -29,8 +29,9 @@ static void cutRun(TileSystem &system, const MaskBounds &bounds, TileRun &run) {
   for (auto [n, cut] : llvm::enumerate(run.cuts)) {
     // Clamped from below unless above everything that the previous cut may have been clamped to.
     auto atLeast = [&](const TileBound &bound) { return alwaysAtLeast(system, cut.raw, bound); };
-    cut.clampBelow = run.startsAfterCover || !atLeast(run.lower) ||
-                     !llvm::all_of(ArrayRef(run.cuts).take_front(n), [&](const TileCut &earlier) { return atLeast(earlier.raw); });
+    cut.clampBelow =
+        run.startsAfterCover || !atLeast(run.lower) ||
+        !llvm::all_of(ArrayRef(run.cuts).take_front(n), [&](const TileCut &earlier) { return atLeast(earlier.raw); });
     cut.clampAbove = !alwaysAtLeast(system, run.upper, cut.raw);
   }
 }
@@ -158,8 +159,7 @@ void MaskBounds::print(raw_ostream &os, ArrayRef<std::string> names) const {
     os << "]";
     for (AffineExpr guard : run.upper.guards()) {
       os << (guard == run.upper.guards().front() ? " if " : " and ");
-      printAffine(os, guard, names);
-      os << " >= 0";
+      printAtLeastZero(os, guard, names);
     }
     printFull(os, run, names);
   }

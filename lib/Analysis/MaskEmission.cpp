@@ -4,34 +4,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mlir::fa;
-
-namespace {
-/// Records what is built, so that what nobody uses can be erased again.
-class BuiltOperations : public OpBuilder::Listener {
-public:
-  explicit BuiltOperations(OpBuilder &builder) : builder(builder), previous(builder.getListener()) { builder.setListener(this); }
-  ~BuiltOperations() override { builder.setListener(previous); }
-
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { operations.push_back(op); }
-
-  void eraseUnused(llvm::function_ref<bool(Operation *)> keep) {
-    for (Operation *op : llvm::reverse(operations))
-      if (!keep(op) && isOpTriviallyDead(op))
-        op->erase();
-  }
-
-private:
-  OpBuilder &builder;
-  OpBuilder::Listener *previous;
-  std::vector<Operation *> operations;
-};
-} // namespace
 
 /// The operations of the region that compute `values`, in order.
 static SmallVector<Operation *> sliceOf(Region &region, ArrayRef<Value> values) {
@@ -58,11 +35,14 @@ static Value toIndex(OpBuilder &builder, Location loc, Value value) {
 
 MaskAnalysis::Symbols MaskAnalysis::materializeSymbols(OpBuilder &builder, Location loc, const Context &context) const {
   Symbols symbols;
-  Value outerLength = options.keyOuter ? context.sk : context.sq, innerLength = options.keyOuter ? context.sq : context.sk;
+  Value outerLength = options.keyOuter ? context.sk : context.sq,
+        innerLength = options.keyOuter ? context.sq : context.sk;
   AffineExpr tile = builder.getAffineSymbolExpr(0), length = builder.getAffineSymbolExpr(1);
-  AffineMap last = AffineMap::get(0, 2, {tile * problem.queryTile + (problem.queryTile - 1), length - 1}, builder.getContext());
+  AffineMap last =
+      AffineMap::get(0, 2, {tile * problem.queryTile + (problem.queryTile - 1), length - 1}, builder.getContext());
   OpFoldResult outerLast = affine::makeComposedFoldedAffineMin(builder, loc, last, {context.outerTile, outerLength});
-  symbols.values = {context.outerTile, getValueOrCreateConstantIndexOp(builder, loc, outerLast), outerLength, innerLength};
+  symbols.values = {context.outerTile, getValueOrCreateConstantIndexOp(builder, loc, outerLast), outerLength,
+                    innerLength};
   if (reading.operands.empty())
     return symbols;
   IRMapping mapping;
@@ -73,11 +53,13 @@ MaskAnalysis::Symbols MaskAnalysis::materializeSymbols(OpBuilder &builder, Locat
   for (auto [operand, kind] : llvm::zip_equal(reading.operands, safety)) {
     Value value = toIndex(builder, loc, mapping.lookupOrDefault(operand));
     if (kind != Safety::Narrow) {
-      Value low = arith::ConstantIndexOp::create(builder, loc, -kMaxOperand), high = arith::ConstantIndexOp::create(builder, loc, kMaxOperand);
+      Value low = arith::ConstantIndexOp::create(builder, loc, -kMaxOperand),
+            high = arith::ConstantIndexOp::create(builder, loc, kMaxOperand);
       Value clamped = arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, value, low), high);
       if (kind == Safety::Check) {
         Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, clamped);
-        symbols.inRange = symbols.inRange ? arith::AndIOp::create(builder, loc, symbols.inRange, same).getResult() : same;
+        symbols.inRange =
+            symbols.inRange ? arith::AndIOp::create(builder, loc, symbols.inRange, same).getResult() : same;
       }
       value = clamped;
     }
@@ -86,7 +68,8 @@ MaskAnalysis::Symbols MaskAnalysis::materializeSymbols(OpBuilder &builder, Locat
   return symbols;
 }
 
-std::vector<std::vector<TileSegment<Value>>> MaskAnalysis::materializeRuns(OpBuilder &builder, Location loc, const Symbols &symbols) const {
+std::vector<std::vector<TileSegment<Value>>> MaskAnalysis::materializeRuns(OpBuilder &builder, Location loc,
+                                                                           const Symbols &symbols) const {
   std::vector<TileSegment<Value>> segments = bounds.materialize(builder, loc, symbols.values);
   std::vector<std::vector<TileSegment<Value>>> runs;
   auto next = segments.begin();
@@ -98,8 +81,10 @@ std::vector<std::vector<TileSegment<Value>>> MaskAnalysis::materializeRuns(OpBui
     return runs;
   // An operand beyond its limit: the first partial segment takes every tile, the others none.
   AffineExpr length = builder.getAffineSymbolExpr(0);
-  OpFoldResult tiles = affine::makeComposedFoldedAffineApply(builder, loc, AffineMap::get(0, 1, length.ceilDiv(problem.keyTile)), {symbols.values[kTileSk]});
-  Value numTiles = getValueOrCreateConstantIndexOp(builder, loc, tiles), zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  OpFoldResult tiles = affine::makeComposedFoldedAffineApply(
+      builder, loc, AffineMap::get(0, 1, length.ceilDiv(problem.keyTile)), {symbols.values[kTileSk]});
+  Value numTiles = getValueOrCreateConstantIndexOp(builder, loc, tiles),
+        zero = arith::ConstantIndexOp::create(builder, loc, 0);
   if (llvm::none_of(segments, [](auto &segment) { return segment.kind == TileKind::Partial; }))
     runs.push_back({{TileKind::Partial, zero, zero}});
   bool taken = false;

@@ -134,7 +134,8 @@ MaskPredicate MaskPredicate::replaceUnknown(bool value) const {
 }
 
 bool MaskPredicate::hasUnknown() const {
-  return kind() == Kind::Unknown || llvm::any_of(operands(), [](const MaskPredicate &operand) { return operand.hasUnknown(); });
+  return kind() == Kind::Unknown ||
+         llvm::any_of(operands(), [](const MaskPredicate &operand) { return operand.hasUnknown(); });
 }
 
 MaskPredicate MaskPredicate::replace(ArrayRef<AffineExpr> dims, ArrayRef<AffineExpr> symbols) const {
@@ -183,7 +184,9 @@ using Conjunction = MaskPredicate::Conjunction;
 using NormalForm = MaskPredicate::NormalForm;
 
 bool contains(const Conjunction &big, const Conjunction &small) {
-  auto all = [](auto &part, auto &whole) { return llvm::all_of(part, [&](AffineExpr e) { return llvm::is_contained(whole, e); }); };
+  auto all = [](auto &part, auto &whole) {
+    return llvm::all_of(part, [&](AffineExpr e) { return llvm::is_contained(whole, e); });
+  };
   return all(small.nonNegative, big.nonNegative) && all(small.zero, big.zero);
 }
 
@@ -278,6 +281,7 @@ void MaskPredicate::print(raw_ostream &os) const {
     break;
   }
   os << "(";
-  llvm::interleave(operands(), os, [&](const MaskPredicate &operand) { operand.print(os); }, kind() == Kind::And ? " and " : " or ");
+  llvm::interleave(
+      operands(), os, [&](const MaskPredicate &operand) { operand.print(os); }, kind() == Kind::And ? " and " : " or ");
   os << ")";
 }

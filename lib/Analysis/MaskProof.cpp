@@ -18,7 +18,8 @@ static ProofResult proveNoPair(TileSystem &system, const MaskPredicate &mask, Ar
   AffineExpr i = system.dim(0), j = system.dim(1), k = system.dim(2);
   int64_t tile = system.keyTile();
   SmallVector<AffineExpr> domain(system.facts);
-  domain.append({i - system.queryFirst, system.queryLast - i, j, system.sk - 1 - j, j - k * tile, k * tile + (tile - 1) - j});
+  domain.append(
+      {i - system.queryFirst, system.queryLast - i, j, system.sk - 1 - j, j - k * tile, k * tile + (tile - 1) - j});
   MaskPredicate::NormalForm form = mask.normalForm();
   for (const MaskPredicate::Conjunction &conjunction : form.disjuncts) {
     SmallVector<AffineExpr> constraints(domain);

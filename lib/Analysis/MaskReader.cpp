@@ -148,7 +148,8 @@ static MaskPredicate compare(arith::CmpIPredicate predicate, AffineExpr x, Affin
   auto atLeast = [](AffineExpr a, AffineExpr b) { return MaskPredicate::nonNegative(a - b); };
   // As unsigned numbers, the negative ones come after the others.
   auto unsignedLess = [&](AffineExpr a, AffineExpr b) {
-    MaskPredicate less = atLeast(b, a + 1), aNegative = MaskPredicate::nonNegative(-a - 1), bNegative = MaskPredicate::nonNegative(-b - 1);
+    MaskPredicate less = atLeast(b, a + 1), aNegative = MaskPredicate::nonNegative(-a - 1),
+                  bNegative = MaskPredicate::nonNegative(-b - 1);
     return (!aNegative & (bNegative | less)) | (aNegative & bNegative & less);
   };
   switch (predicate) {
@@ -204,7 +205,8 @@ MaskPredicate MaskReader::readComparison(Operation *op) {
   return result;
 }
 
-FailureOr<MaskReading> fa::readMaskRegion(Region &region, const MaskLengths &lengths, function_ref<InFlightDiagnostic()> emitError) {
+FailureOr<MaskReading> fa::readMaskRegion(Region &region, const MaskLengths &lengths,
+                                          function_ref<InFlightDiagnostic()> emitError) {
   if (!region.hasOneBlock())
     return emitError() << "expected a mask region of one block, but got " << region.getBlocks().size();
   Block &block = region.front();
@@ -215,7 +217,8 @@ FailureOr<MaskReading> fa::readMaskRegion(Region &region, const MaskLengths &len
       !block.getTerminator()->getOperand(0).getType().isInteger(1))
     return emitError() << "expected the mask region to yield one i1";
   if (Operation *effect = findSideEffect(region)) {
-    InFlightDiagnostic diagnostic = emitError() << "expected a mask region without side effects, but got '" << effect->getName() << "'";
+    InFlightDiagnostic diagnostic = emitError() << "expected a mask region without side effects, but got '"
+                                                << effect->getName() << "'";
     diagnostic.attachNote(effect->getLoc()) << "a mask may only compute and read memory";
     return diagnostic;
   }

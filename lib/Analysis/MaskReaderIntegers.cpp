@@ -83,7 +83,8 @@ bool MaskReader::isNonNegative(AffineExpr expr) {
   AffineExpr sq = getAffineSymbolExpr(kMaskSq, context), sk = getAffineSymbolExpr(kMaskSk, context);
   std::vector<SmallVector<int64_t, 8>> rows;
   FlatLinearConstraints constraints;
-  AffineMap map = AffineMap::get(2, kFirstMaskOperand + reading.operands.size(), {i, j, sq - 1 - i, sk - 1 - j, -expr - 1}, context);
+  AffineMap map = AffineMap::get(2, kFirstMaskOperand + reading.operands.size(),
+                                 {i, j, sq - 1 - i, sk - 1 - j, -expr - 1}, context);
   if (affineMagnitude(expr) > kMaxAffineMagnitude || failed(getFlattenedAffineExprs(map, &rows, &constraints)))
     return false;
   for (const SmallVector<int64_t, 8> &row : rows)
@@ -122,7 +123,8 @@ std::optional<MaskReader::Pieces> MaskReader::readInteger(Value value) {
   std::optional<Pieces> result = readAffine(value);
   --depth;
   // Not affine but the same for every pair: an operand.
-  bool isOperand = value.getType().isIndex() || (value.getType().isInteger() && value.getType().getIntOrFloatBitWidth() <= 64);
+  bool isOperand =
+      value.getType().isIndex() || (value.getType().isInteger() && value.getType().getIntOrFloatBitWidth() <= 64);
   if (!result && isOperand && !varying.contains(value) && !matchPattern(value, m_Constant()))
     result = Pieces{{MaskPredicate::constant(true), symbolFor(value, rangeOf(value.getType()))}};
   integers[value] = result;
@@ -149,7 +151,9 @@ std::optional<MaskReader::Pieces> MaskReader::readAffine(Value value) {
   bool wraps = !flags || !flags.hasNoSignedWrap();
   if (!fits(*pieces, value.getType()) && (wraps || value.getType().isIndex())) {
     if (varying.contains(value))
-      giveUp(op, ("'" + op->getName().getStringRef() + "' may overflow its type at these lengths: compute in index, or promise overflow<nsw>").str());
+      giveUp(op, ("'" + op->getName().getStringRef() +
+                  "' may overflow its type at these lengths: compute in index, or promise overflow<nsw>")
+                     .str());
     return std::nullopt;
   }
   return pieces;
@@ -201,7 +205,9 @@ std::optional<MaskReader::Pieces> MaskReader::readOperation(Operation *op) {
       .Case([&](arith::AddIOp) { return combine(op, [](AffineExpr x, AffineExpr y) { return x + y; }); })
       .Case([&](arith::SubIOp) { return combine(op, [](AffineExpr x, AffineExpr y) { return x - y; }); })
       .Case([&](arith::MulIOp) {
-        return combine(op, [](AffineExpr x, AffineExpr y) { return isConstant(x) ? y * x : isConstant(y) ? x * y : AffineExpr(); });
+        return combine(op, [](AffineExpr x, AffineExpr y) {
+          return isConstant(x) ? y * x : isConstant(y) ? x * y : AffineExpr();
+        });
       })
       .Case<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
           [&](auto) { return readDivision(op); })
@@ -219,7 +225,8 @@ std::optional<MaskReader::Pieces> MaskReader::readOperation(Operation *op) {
 /// numbers only dividends known not to be negative are read, except for remainders of powers of two.
 std::optional<MaskReader::Pieces> MaskReader::readDivision(Operation *op) {
   APInt constant;
-  if (!matchPattern(op->getOperand(1), m_ConstantInt(&constant)) || !constant.isStrictlyPositive() || constant.getSignificantBits() > 40)
+  if (!matchPattern(op->getOperand(1), m_ConstantInt(&constant)) || !constant.isStrictlyPositive() ||
+      constant.getSignificantBits() > 40)
     return std::nullopt;
   int64_t divisor = constant.getSExtValue();
   std::optional<Pieces> dividend = readInteger(op->getOperand(0));
@@ -249,7 +256,8 @@ std::optional<MaskReader::Pieces> MaskReader::readDivision(Operation *op) {
 /// In two's complement, x >> n is x floordiv 2^n, x << n is x 2^n, and x & (2^n - 1) is x mod 2^n.
 std::optional<MaskReader::Pieces> MaskReader::readBitOperation(Operation *op) {
   APInt constant;
-  if (!matchPattern(op->getOperand(1), m_ConstantInt(&constant)) || constant.isNegative() || constant.getSignificantBits() > 40)
+  if (!matchPattern(op->getOperand(1), m_ConstantInt(&constant)) || constant.isNegative() ||
+      constant.getSignificantBits() > 40)
     return std::nullopt;
   int64_t value = constant.getSExtValue();
   bool isAnd = isa<arith::AndIOp>(op);
@@ -260,7 +268,9 @@ std::optional<MaskReader::Pieces> MaskReader::readBitOperation(Operation *op) {
     return std::nullopt;
   int64_t power = isAnd ? value + 1 : int64_t(1) << value;
   for (Piece &piece : *pieces)
-    piece.value = isAnd ? piece.value % power : isa<arith::ShLIOp>(op) ? piece.value * power : piece.value.floorDiv(power);
+    piece.value = isAnd                    ? piece.value % power
+                  : isa<arith::ShLIOp>(op) ? piece.value * power
+                                           : piece.value.floorDiv(power);
   return pieces;
 }
 
@@ -308,6 +318,7 @@ std::optional<MaskReader::Pieces> MaskReader::readAffineApply(Operation *op) {
     operands.push_back(pieces->front().value);
   }
   unsigned numDims = apply.getAffineMap().getNumDims();
-  AffineExpr value = expr.replaceDimsAndSymbols(ArrayRef(operands).take_front(numDims), ArrayRef(operands).drop_front(numDims));
+  AffineExpr value =
+      expr.replaceDimsAndSymbols(ArrayRef(operands).take_front(numDims), ArrayRef(operands).drop_front(numDims));
   return Pieces{{where, value}};
 }

@@ -14,7 +14,9 @@ void ScalarEvaluator::bind(Value value, Attribute constant) {
   constants[value] = constant;
 }
 
-void ScalarEvaluator::bind(Value value, int64_t constant) { bind(value, Builder(value.getContext()).getIndexAttr(constant)); }
+void ScalarEvaluator::bind(Value value, int64_t constant) {
+  bind(value, Builder(value.getContext()).getIndexAttr(constant));
+}
 
 FailureOr<Attribute> ScalarEvaluator::evaluate(Value value) {
   if (Attribute known = constants.lookup(value))
@@ -25,7 +27,8 @@ FailureOr<Attribute> ScalarEvaluator::evaluate(Value value) {
   } else if (argument) {
     result = argument(value);
     if (failed(result))
-      emitError(value.getLoc()) << "expected the value of an argument of type " << value.getType() << ", but it is not known here";
+      emitError(value.getLoc()) << "expected the value of an argument of type " << value.getType()
+                                << ", but it is not known here";
   }
   if (succeeded(result)) {
     constants[value] = *result;
@@ -47,10 +50,11 @@ FailureOr<Attribute> ScalarEvaluator::compute(Operation *op, unsigned result) {
     FailureOr<int64_t> size = failure();
     if (*position >= 0 && *position < type.getRank())
       size = !type.isDynamicDim(*position) ? FailureOr<int64_t>(type.getDimSize(*position))
-             : sizeOf                       ? sizeOf(dim.getSource(), *position)
-                                            : FailureOr<int64_t>(failure());
+             : sizeOf                      ? sizeOf(dim.getSource(), *position)
+                                           : FailureOr<int64_t>(failure());
     if (failed(size))
-      return op->emitError("expected a known size, but dimension ") << *position << " of " << type << " is not known here";
+      return op->emitError("expected a known size, but dimension ")
+             << *position << " of " << type << " is not known here";
     return Attribute(builder.getIndexAttr(*size));
   }
   SmallVector<Attribute> operands;
@@ -64,7 +68,8 @@ FailureOr<Attribute> ScalarEvaluator::compute(Operation *op, unsigned result) {
     }
     FailureOr<Attribute> element = load ? load(memory.getMemRef(), indices) : FailureOr<Attribute>(failure());
     if (failed(element))
-      op->emitError("expected a known element, but the contents of ") << memory.getMemRefType() << " are not known here";
+      op->emitError("expected a known element, but the contents of ")
+          << memory.getMemRefType() << " are not known here";
     return element;
   }
   for (Value operand : op->getOperands()) {

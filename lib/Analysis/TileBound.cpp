@@ -102,7 +102,8 @@ TileBound TileBound::plus(int64_t value) const {
     auto division = dyn_cast<AffineBinaryOpExpr>(affineExpr);
     auto divisor = division ? dyn_cast<AffineConstantExpr>(division.getRHS()) : AffineConstantExpr();
     bool floors = divisor && affineExpr.getKind() == AffineExprKind::FloorDiv; // (x + v c) floordiv c is shorter
-    result.affineExpr = floors ? (division.getLHS() + value * divisor.getValue()).floorDiv(divisor) : affineExpr + value;
+    result.affineExpr =
+        floors ? (division.getLHS() + value * divisor.getValue()).floorDiv(divisor) : affineExpr + value;
   }
   for (TileBound &term : result.boundTerms)
     term = term.plus(value);
@@ -114,9 +115,10 @@ static Value materializeMap(OpBuilder &builder, Location loc, TileBound::Kind ki
                             ValueRange symbols) {
   AffineMap map = AffineMap::get(0, symbols.size(), leaves, builder.getContext());
   SmallVector<OpFoldResult> operands(symbols.begin(), symbols.end());
-  OpFoldResult result = leaves.size() == 1             ? affine::makeComposedFoldedAffineApply(builder, loc, map, operands)
-                        : kind == TileBound::Kind::Min ? affine::makeComposedFoldedAffineMin(builder, loc, map, operands)
-                                                       : affine::makeComposedFoldedAffineMax(builder, loc, map, operands);
+  OpFoldResult result = leaves.size() == 1 ? affine::makeComposedFoldedAffineApply(builder, loc, map, operands)
+                        : kind == TileBound::Kind::Min
+                            ? affine::makeComposedFoldedAffineMin(builder, loc, map, operands)
+                            : affine::makeComposedFoldedAffineMax(builder, loc, map, operands);
   return getValueOrCreateConstantIndexOp(builder, loc, result);
 }
 

@@ -76,15 +76,7 @@ static void printAtom(raw_ostream &os, AffineExpr expr, ArrayRef<std::string> na
   printOperand(binary.getRHS());
 }
 
-void fa::printAffine(raw_ostream &os, AffineExpr expr, ArrayRef<std::string> names) {
-  SmallVector<Term> terms;
-  collectTerms(expr, 1, terms);
-  // A positive term first, the constant last.
-  llvm::stable_sort(terms, [](const Term &a, const Term &b) {
-    auto rank = [](const Term &t) { return !t.atom ? 2 : t.factor < 0 ? 1 : 0; };
-    return rank(a) < rank(b);
-  });
-  llvm::erase_if(terms, [](const Term &term) { return term.factor == 0; });
+static void printTerms(raw_ostream &os, ArrayRef<Term> terms, ArrayRef<std::string> names) {
   if (terms.empty())
     os << 0;
   bool first = true;
@@ -106,6 +98,48 @@ void fa::printAffine(raw_ostream &os, AffineExpr expr, ArrayRef<std::string> nam
   }
 }
 
+/// A positive term first, the constant last.
+static SmallVector<Term> sortedTerms(AffineExpr expr) {
+  SmallVector<Term> terms;
+  collectTerms(expr, 1, terms);
+  llvm::stable_sort(terms, [](const Term &a, const Term &b) {
+    auto rank = [](const Term &t) { return !t.atom ? 2 : t.factor < 0 ? 1 : 0; };
+    return rank(a) < rank(b);
+  });
+  llvm::erase_if(terms, [](const Term &term) { return term.factor == 0; });
+  return terms;
+}
+
+void fa::printAffine(raw_ostream &os, AffineExpr expr, ArrayRef<std::string> names) {
+  printTerms(os, sortedTerms(expr), names);
+}
+
+void fa::printAtLeastZero(raw_ostream &os, AffineExpr expr, ArrayRef<std::string> names) {
+  SmallVector<Term> positive, negative;
+  int64_t constant = 0;
+  for (Term term : sortedTerms(expr)) {
+    if (!term.atom)
+      constant = term.factor;
+    else if (term.factor > 0)
+      positive.push_back(term);
+    else
+      negative.push_back({-term.factor, term.atom});
+  }
+  if (positive.empty()) { // -x + c >= 0
+    printTerms(os, negative, names);
+    os << " <= " << constant;
+    return;
+  }
+  bool strict = constant == -1 && !negative.empty();
+  if (constant > 0)
+    positive.push_back({constant, {}});
+  else if (constant < 0 && !strict)
+    negative.push_back({-constant, {}});
+  printTerms(os, positive, names);
+  os << (strict ? " > " : " >= ");
+  printTerms(os, negative, names);
+}
+
 void TileBound::print(raw_ostream &os, ArrayRef<std::string> names) const {
   auto printTerm = [&](const TileBound &term) { term.print(os, names); };
   switch (boundKind) {
@@ -122,10 +156,7 @@ void TileBound::print(raw_ostream &os, ArrayRef<std::string> names) const {
     break;
   }
   os << "(";
-  auto printGuard = [&](AffineExpr guard) {
-    printAffine(os, guard, names);
-    os << " >= 0";
-  };
+  auto printGuard = [&](AffineExpr guard) { printAtLeastZero(os, guard, names); };
   llvm::interleave(boundGuards, os, printGuard, " and ");
   os << " ? ";
   printTerm(boundTerms[0]);

@@ -21,8 +21,8 @@ std::optional<TileGrid> fa::findTileGrid(Region &root, ScalarEvaluator &evaluato
     FailureOr<int64_t> size = evaluator.sizeOf ? evaluator.sizeOf(buffer, dim) : FailureOr<int64_t>(failure());
     return succeeded(size) ? *size : -1;
   };
-  TileGrid grid{sizeOf(step.getQuery(), 0), sizeOf(step.getQuery(), 1), sizeOf(step.getQuery(), 2), sizeOf(step.getKey(), 2),
-                step.getState().getType().getRows(), int64_t(step.getTileKv())};
+  TileGrid grid{sizeOf(step.getQuery(), 0), sizeOf(step.getQuery(), 1),          sizeOf(step.getQuery(), 2),
+                sizeOf(step.getKey(), 2),   step.getState().getType().getRows(), int64_t(step.getTileKv())};
   bool known = grid.batch >= 0 && grid.heads >= 0 && grid.sq >= 0 && grid.sk >= 0;
   return known ? std::optional(grid) : std::nullopt;
 }
@@ -37,7 +37,9 @@ TileCounts &TileCounts::operator+=(const TileCounts &other) {
 
 std::string TileCounts::describe() const {
   double saved = all() ? 100.0 * skipped / all() : 0;
-  return llvm::formatv("{0} of {1} tiles visited, {2} of them masked, {3:F1} % of the work saved", visited(), all(), partial, saved).str();
+  return llvm::formatv("{0} of {1} tiles visited, {2} of them masked, {3:F1} % of the work saved", visited(), all(),
+                       partial, saved)
+      .str();
 }
 
 TileCounts TileMap::count() const {
@@ -51,16 +53,18 @@ FailureOr<std::vector<TileMap>> fa::traceTileMaps(Region &root, const TileGrid &
   std::vector<TileMap> maps(grid.batch * grid.heads, TileMap(grid));
   LogicalResult result = traceTiles(root, evaluator, [&](const VisitedTile &tile) -> LogicalResult {
     StepOp step = tile.step;
-    bool inside = tile.batch >= 0 && tile.batch < grid.batch && tile.head >= 0 && tile.head < grid.heads && tile.queryTile >= 0 &&
-                  tile.queryTile < grid.rows() && tile.keyTile >= 0 && tile.keyTile < grid.columns();
+    bool inside = tile.batch >= 0 && tile.batch < grid.batch && tile.head >= 0 && tile.head < grid.heads &&
+                  tile.queryTile >= 0 && tile.queryTile < grid.rows() && tile.keyTile >= 0 &&
+                  tile.keyTile < grid.columns();
     if (!inside)
       return step.emitError("expected a tile within the grid of ")
-             << grid.rows() << " by " << grid.columns() << " tiles, but got query tile " << tile.queryTile << ", key tile "
-             << tile.keyTile << " of batch " << tile.batch << ", head " << tile.head;
+             << grid.rows() << " by " << grid.columns() << " tiles, but got query tile " << tile.queryTile
+             << ", key tile " << tile.keyTile << " of batch " << tile.batch << ", head " << tile.head;
     TileMap &map = maps[tile.batch * grid.heads + tile.head];
     if (map.at(tile.queryTile, tile.keyTile) != TileUse::Skipped)
       return step.emitError("expected every tile to be visited once, but query tile ")
-             << tile.queryTile << " visits key tile " << tile.keyTile << " of batch " << tile.batch << ", head " << tile.head << " again";
+             << tile.queryTile << " visits key tile " << tile.keyTile << " of batch " << tile.batch << ", head "
+             << tile.head << " again";
     map.set(tile.queryTile, tile.keyTile, step.getFull() ? TileUse::Full : TileUse::Partial);
     return success();
   });
@@ -70,7 +74,8 @@ FailureOr<std::vector<TileMap>> fa::traceTileMaps(Region &root, const TileGrid &
 }
 
 std::optional<std::string> fa::validateTiles(const std::vector<TileMap> &maps,
-                                             const std::function<bool(int64_t, int64_t, int64_t, int64_t)> &visible, TileCounts &counts) {
+                                             const std::function<bool(int64_t, int64_t, int64_t, int64_t)> &visible,
+                                             TileCounts &counts) {
   for (size_t n = 0; n < maps.size(); ++n) {
     const TileMap &map = maps[n];
     const TileGrid &grid = map.getGrid();
@@ -78,7 +83,8 @@ std::optional<std::string> fa::validateTiles(const std::vector<TileMap> &maps,
     for (int64_t row = 0; row < grid.rows(); ++row)
       for (int64_t column = 0; column < grid.columns(); ++column) {
         TileUse use = map.at(row, column);
-        std::string tile = llvm::formatv("query tile {0}, key tile {1} of batch {2}, head {3}", row, column, batch, head);
+        std::string tile =
+            llvm::formatv("query tile {0}, key tile {1} of batch {2}, head {3}", row, column, batch, head);
         if (use == TileUse::Full && (column + 1) * grid.keyTile > grid.sk)
           return tile + llvm::formatv(" runs without a mask, but reaches past the {0} keys", grid.sk).str();
         bool any = false;

@@ -72,7 +72,8 @@ bool TileSystem::implied(ArrayRef<AffineExpr> given, AffineExpr expr) {
 
 static bool hasLargeCoefficient(const FlatLinearConstraints &constraints) {
   auto large = [](ArrayRef<int64_t> row) {
-    return llvm::any_of(row.drop_back(), [](int64_t c) { return c > kMaxIntegerCoefficient || c < -kMaxIntegerCoefficient; });
+    return llvm::any_of(row.drop_back(),
+                        [](int64_t c) { return c > kMaxIntegerCoefficient || c < -kMaxIntegerCoefficient; });
   };
   for (unsigned row = 0; row < constraints.getNumInequalities(); ++row)
     if (large(constraints.getInequality64(row)))

@@ -9,7 +9,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-static void addConditions(TileSystem &system, const MaskPredicate &mask, std::vector<TileTest::Condition> &conditions, bool &exact) {
+static void addConditions(TileSystem &system, const MaskPredicate &mask, std::vector<TileTest::Condition> &conditions,
+                          bool &exact) {
   MaskPredicate::NormalForm form = mask.normalForm();
   exact &= form.exact;
   for (const MaskPredicate::Conjunction &conjunction : form.disjuncts) {
@@ -62,7 +63,8 @@ Value TileTest::materializeVisible(OpBuilder &builder, Location loc, ValueRange 
     Value all = condition.empty() ? arith::ConstantIntOp::create(builder, loc, 1, 1).getResult() : Value();
     for (AffineExpr expr : condition) {
       AffineMap map = AffineMap::get(0, symbols.size(), expr, builder.getContext());
-      Value value = getValueOrCreateConstantIndexOp(builder, loc, affine::makeComposedFoldedAffineApply(builder, loc, map, operands));
+      Value value = getValueOrCreateConstantIndexOp(builder, loc,
+                                                    affine::makeComposedFoldedAffineApply(builder, loc, map, operands));
       Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, value, zero);
       all = all ? arith::AndIOp::create(builder, loc, all, holds).getResult() : holds;
     }

@@ -9,7 +9,8 @@ using namespace mlir::fa;
 namespace {
 class Tracer {
 public:
-  Tracer(ScalarEvaluator &evaluator, function_ref<LogicalResult(const VisitedTile &)> visit) : evaluator(evaluator), visit(visit) {}
+  Tracer(ScalarEvaluator &evaluator, function_ref<LogicalResult(const VisitedTile &)> visit)
+      : evaluator(evaluator), visit(visit) {}
 
   LogicalResult walk(Region &region) {
     for (Block &block : region)
@@ -48,7 +49,8 @@ private:
   LogicalResult walkForall(scf::ForallOp loop, unsigned dim) {
     if (dim == loop.getRank())
       return walk(loop.getRegion());
-    FailureOr<int64_t> lower = evaluate(loop.getMixedLowerBound()[dim]), upper = evaluate(loop.getMixedUpperBound()[dim]);
+    FailureOr<int64_t> lower = evaluate(loop.getMixedLowerBound()[dim]),
+                       upper = evaluate(loop.getMixedUpperBound()[dim]);
     FailureOr<int64_t> step = evaluate(loop.getMixedStep()[dim]);
     if (failed(lower) || failed(upper) || failed(step))
       return failure();
@@ -56,13 +58,15 @@ private:
   }
 
   LogicalResult walkFor(scf::ForOp loop) {
-    FailureOr<int64_t> lower = evaluate(loop.getLowerBound()), upper = evaluate(loop.getUpperBound()), step = evaluate(loop.getStep());
+    FailureOr<int64_t> lower = evaluate(loop.getLowerBound()), upper = evaluate(loop.getUpperBound()),
+                       step = evaluate(loop.getStep());
     if (failed(lower) || failed(upper) || failed(step))
       return failure();
     return iterate(loop.getInductionVar(), *lower, *upper, *step, [&] { return walk(loop.getRegion()); });
   }
 
-  LogicalResult iterate(Value variable, int64_t lower, int64_t upper, int64_t step, function_ref<LogicalResult()> body) {
+  LogicalResult iterate(Value variable, int64_t lower, int64_t upper, int64_t step,
+                        function_ref<LogicalResult()> body) {
     if (step < 1)
       return emitError(variable.getLoc()) << "expected a positive step, but got " << step;
     for (int64_t value = lower; value < upper; value += step) {
@@ -74,8 +78,10 @@ private:
   }
 
   LogicalResult report(StepOp step) {
-    FailureOr<int64_t> batch = evaluator.evaluateInteger(step.getQueryBatch()), head = evaluator.evaluateInteger(step.getQueryHead());
-    FailureOr<int64_t> queryTile = evaluator.evaluateInteger(step.getQueryTile()), keyTile = evaluator.evaluateInteger(step.getKeyTile());
+    FailureOr<int64_t> batch = evaluator.evaluateInteger(step.getQueryBatch()),
+                       head = evaluator.evaluateInteger(step.getQueryHead());
+    FailureOr<int64_t> queryTile = evaluator.evaluateInteger(step.getQueryTile()),
+                       keyTile = evaluator.evaluateInteger(step.getKeyTile());
     if (failed(batch) || failed(head) || failed(queryTile) || failed(keyTile))
       return failure();
     return visit({*batch, *head, *queryTile, *keyTile, step});
@@ -83,6 +89,7 @@ private:
 };
 } // namespace
 
-LogicalResult fa::traceTiles(Region &root, ScalarEvaluator &evaluator, function_ref<LogicalResult(const VisitedTile &)> visit) {
+LogicalResult fa::traceTiles(Region &root, ScalarEvaluator &evaluator,
+                             function_ref<LogicalResult(const VisitedTile &)> visit) {
   return Tracer(evaluator, visit).walk(root);
 }

@@ -75,7 +75,8 @@ private:
     std::vector<Group> sorted;
     while (!groups.empty()) {
       auto isFirst = [&](const Group &group) {
-        return llvm::none_of(groups, [&](const Group &other) { return &other != &group && mayStartBelowGroup(other, group); });
+        return llvm::none_of(groups,
+                             [&](const Group &other) { return &other != &group && mayStartBelowGroup(other, group); });
       };
       auto first = llvm::find_if(groups, isFirst);
       if (first == groups.end()) {
@@ -98,7 +99,9 @@ private:
     TileBound numTiles = TileBound::affine((system.sk + (tile - 1)).floorDiv(tile));
     // An empty span must not move the hull of its group; it cannot when all spans share one end.
     bool single = group.size() == 1;
-    auto shared = [&](auto end) { return llvm::all_of(group, [&](const KeySpan &span) { return span.*end == group.front().*end; }); };
+    auto shared = [&](auto end) {
+      return llvm::all_of(group, [&](const KeySpan &span) { return span.*end == group.front().*end; });
+    };
     bool guardEmpty = !single && !shared(&KeySpan::lower) && !shared(&KeySpan::upper);
     std::vector<TileBound> lower, upper, cover;
     for (const KeySpan &span : group) {

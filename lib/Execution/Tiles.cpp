@@ -8,14 +8,16 @@ namespace fa::execution {
 namespace {
 
 /// Element of a host tensor, or failure where it lies outside.
-mlir::FailureOr<mlir::Attribute> loadElement(const runtime::Tensor &tensor, llvm::ArrayRef<int64_t> indices, mlir::Type type) {
+mlir::FailureOr<mlir::Attribute> loadElement(const runtime::Tensor &tensor, llvm::ArrayRef<int64_t> indices,
+                                             mlir::Type type) {
   int64_t element = 0;
   for (auto [index, size, stride] : llvm::zip_equal(indices, tensor.sizes, tensor.strides)) {
     if (index < 0 || index >= size)
       return mlir::failure();
     element += index * stride;
   }
-  const auto *bytes = reinterpret_cast<const char *>(tensor.address()) + element * static_cast<int64_t>(sizeOf(tensor.type));
+  const auto *bytes =
+      reinterpret_cast<const char *>(tensor.address()) + element * static_cast<int64_t>(sizeOf(tensor.type));
   if (tensor.type == DType::I64)
     return mlir::Attribute(mlir::IntegerAttr::get(type, *reinterpret_cast<const int64_t *>(bytes)));
   const double value = loadAsDouble(tensor.type, bytes);
@@ -27,8 +29,8 @@ mlir::FailureOr<mlir::Attribute> loadElement(const runtime::Tensor &tensor, llvm
 }
 
 /// Values of the function's arguments for the evaluator; the host values must outlive it.
-mlir::fa::ScalarEvaluator makeEvaluator(const Program &program, mlir::func::FuncOp function, const runtime::Bindings &bindings,
-                                        HostValues &values) {
+mlir::fa::ScalarEvaluator makeEvaluator(const Program &program, mlir::func::FuncOp function,
+                                        const runtime::Bindings &bindings, HostValues &values) {
   mlir::fa::ScalarEvaluator evaluator;
   for (auto [n, argument] : llvm::enumerate(program.arguments())) {
     mlir::Value value = function.getArgument(static_cast<unsigned>(n));
@@ -69,7 +71,8 @@ Status runUpTo(StageRunner &runner, std::vector<Stage> &stages, const std::strin
 
 } // namespace
 
-Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options, const runtime::Bindings &bindings, bool validate) {
+Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options,
+                                  const runtime::Bindings &bindings, bool validate) {
   if (options.lowering == "naive")
     return makeError("expected a lowering with tiles to look at, but got naive");
   Expected<AttentionProblem> problem = AttentionProblem::create(program, bindings);
@@ -81,7 +84,8 @@ Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &
   quiet.onStage = nullptr;
   CompileReport unused;
   StageRunner runner(*module, quiet, unused);
-  std::vector<Stage> stages = kernelStages(quiet, options.device == "cuda" || options.device == "emulator" ? "sm_90a" : "cpu");
+  std::vector<Stage> stages =
+      kernelStages(quiet, options.device == "cuda" || options.device == "emulator" ? "sm_90a" : "cpu");
   if (Status status = runUpTo(runner, stages, "tiles"); !status)
     return status.error();
   auto function = module->lookupSymbol<mlir::func::FuncOp>(program.function().getName());
@@ -121,7 +125,8 @@ Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &
   report.summary = counts.describe();
   if (!maps->empty()) {
     report.text = maps->front().toText();
-    report.svg = maps->front().toSvg(std::to_string(grid->sq) + " queries, " + std::to_string(grid->sk) + " keys: tiles of one head");
+    report.svg = maps->front().toSvg(std::to_string(grid->sq) + " queries, " + std::to_string(grid->sk) +
+                                     " keys: tiles of one head");
   }
   return report;
 }

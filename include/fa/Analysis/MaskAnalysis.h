@@ -43,8 +43,9 @@ public:
     Value inRange;
   };
   Symbols materializeSymbols(OpBuilder &builder, Location loc, const Context &context) const;
-  /// The segments of one outer tile, grouped by run; unused operations are not left behind.
-  std::vector<std::vector<TileSegment<Value>>> materializeRuns(OpBuilder &builder, Location loc, const Symbols &symbols) const;
+  /// The segments of one outer tile, grouped by run.
+  std::vector<std::vector<TileSegment<Value>>> materializeRuns(OpBuilder &builder, Location loc,
+                                                               const Symbols &symbols) const;
   /// Is inner tile `tile` visited? One i1.
   Value materializeTest(OpBuilder &builder, Location loc, const Symbols &symbols, Value tile) const;
 

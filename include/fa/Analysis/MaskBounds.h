@@ -72,6 +72,7 @@ enum class ProofScope { Everything, RemovedTiles, FullTiles };
 /// Proves, by integer emptiness of { (i, j, k) : mask(i, j), j in tile k, k outside the bounds }, that no
 /// visible pair was removed; and that no hidden pair lies in a full range. Uses nothing of how the bounds
 /// were found. Refuted names a fault of the analysis; NotDecided means that a limit was met.
-ProofResult proveMaskBounds(const TileProblem &problem, const MaskBounds &bounds, ProofScope scope = ProofScope::Everything);
+ProofResult proveMaskBounds(const TileProblem &problem, const MaskBounds &bounds,
+                            ProofScope scope = ProofScope::Everything);
 
 } // namespace mlir::fa

@@ -59,5 +59,7 @@ private:
 /// Prints an affine expression with names for its symbols (dims print as d0, d1), sums as a reader writes
 /// them: `64 * i - Sq + Sk`, `(j + 1) floordiv 8`.
 void printAffine(llvm::raw_ostream &os, AffineExpr expr, llvm::ArrayRef<std::string> names);
+/// Prints `expr >= 0` as a comparison of its positive and its negative part: `P > 8 * i`.
+void printAtLeastZero(llvm::raw_ostream &os, AffineExpr expr, llvm::ArrayRef<std::string> names);
 
 } // namespace mlir::fa

@@ -65,6 +65,7 @@ FailureOr<std::vector<TileMap>> traceTileMaps(Region &root, const TileGrid &grid
 /// one or reaches past the keys. Counts visited tiles without a visible pair. `visible(batch, head, i, j)`. Gives the
 /// first fault, naming tile and pair, or nothing.
 std::optional<std::string> validateTiles(const std::vector<TileMap> &maps,
-                                         const std::function<bool(int64_t, int64_t, int64_t, int64_t)> &visible, TileCounts &counts);
+                                         const std::function<bool(int64_t, int64_t, int64_t, int64_t)> &visible,
+                                         TileCounts &counts);
 
 } // namespace mlir::fa

@@ -14,6 +14,7 @@ struct VisitedTile {
 /// Walks the loops of `root` (scf.forall, scf.for, scf.if) and calls `visit` for every fa.step, in the order of a
 /// sequential execution. Emits an error and fails where a bound or condition cannot be evaluated; fails where `visit`
 /// does.
-LogicalResult traceTiles(Region &root, ScalarEvaluator &evaluator, llvm::function_ref<LogicalResult(const VisitedTile &)> visit);
+LogicalResult traceTiles(Region &root, ScalarEvaluator &evaluator,
+                         llvm::function_ref<LogicalResult(const VisitedTile &)> visit);
 
 } // namespace mlir::fa

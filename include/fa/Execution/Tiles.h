@@ -21,6 +21,7 @@ struct TileReport {
 /// Lowers the program to tile loops (L3) and walks them with the sizes and data of `bindings`, which are host memory.
 /// With `validate`, looks at every pair: fails, naming tile and pair, if a removed tile holds a visible pair or an
 /// unmasked tile a hidden one.
-Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options, const runtime::Bindings &bindings, bool validate);
+Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options,
+                                  const runtime::Bindings &bindings, bool validate);
 
 } // namespace fa::execution

@@ -43,7 +43,8 @@ struct Faults {
 };
 
 /// Judges one classification of the key tiles of one query tile (0 skipped, 1 partial, 2 full).
-inline void judge(const PairTable &pairs, int64_t first, int64_t last, int64_t keyTile, llvm::ArrayRef<int> kinds, Faults &faults) {
+inline void judge(const PairTable &pairs, int64_t first, int64_t last, int64_t keyTile, llvm::ArrayRef<int> kinds,
+                  Faults &faults) {
   for (int64_t k = 0; k < int64_t(kinds.size()); ++k) {
     bool any = false, all = (k + 1) * keyTile <= pairs.sk;
     for (int64_t i = first; i <= last; ++i)
@@ -69,7 +70,8 @@ template <typename Body> void forEachQueryTile(const PairTable &pairs, int64_t q
   }
 }
 
-inline void checkBounds(const PairTable &pairs, const MaskBounds &bounds, int64_t queryTile, int64_t keyTile, Faults &faults) {
+inline void checkBounds(const PairTable &pairs, const MaskBounds &bounds, int64_t queryTile, int64_t keyTile,
+                        Faults &faults) {
   int64_t numTiles = (pairs.sk + keyTile - 1) / keyTile;
   forEachQueryTile(pairs, queryTile, [&](llvm::ArrayRef<int64_t> symbols, int64_t first, int64_t last) {
     std::vector<int> kinds(numTiles, 0);
@@ -86,7 +88,8 @@ inline void checkBounds(const PairTable &pairs, const MaskBounds &bounds, int64_
   });
 }
 
-inline void checkTileTest(const PairTable &pairs, const TileTest &test, int64_t queryTile, int64_t keyTile, Faults &faults) {
+inline void checkTileTest(const PairTable &pairs, const TileTest &test, int64_t queryTile, int64_t keyTile,
+                          Faults &faults) {
   int64_t numTiles = (pairs.sk + keyTile - 1) / keyTile;
   forEachQueryTile(pairs, queryTile, [&](llvm::SmallVector<int64_t> symbols, int64_t first, int64_t last) {
     std::vector<int> kinds;

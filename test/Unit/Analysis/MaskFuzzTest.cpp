@@ -30,18 +30,30 @@ private:
     auto [i, j, sq, sk, p, q] = v;
     int64_t size = pick(2, 9), step = pick(2, 7);
     switch (pick(0, 11)) {
-    case 0: return Mask::nonNegative(i - j + pick(-8, 8));
-    case 1: return Mask::nonNegative(j - i + pick(-8, 8));
-    case 2: return Mask::nonNegative(i + sk - sq - j + pick(-3, 3));
-    case 3: return Mask::nonNegative(p - 1 - j);
-    case 4: return Mask::nonNegative(p - 1 - i);
-    case 5: return Mask::zero(i.floorDiv(size) - j.floorDiv(size));
-    case 6: return Mask::nonNegative(i.floorDiv(size) - j.floorDiv(size) + pick(-1, 1));
-    case 7: return Mask::zero((i - j) % step);
-    case 8: return Mask::nonNegative(i * pick(1, 3) - j * pick(1, 3) + pick(-6, 6));
-    case 9: return Mask::nonNegative((i + p) - j);
-    case 10: return pick(0, 3) ? Mask::zero(j - pick(0, 12)) : Mask::unknown();
-    default: return Mask::nonNegative(j - pick(0, 12));
+    case 0:
+      return Mask::nonNegative(i - j + pick(-8, 8));
+    case 1:
+      return Mask::nonNegative(j - i + pick(-8, 8));
+    case 2:
+      return Mask::nonNegative(i + sk - sq - j + pick(-3, 3));
+    case 3:
+      return Mask::nonNegative(p - 1 - j);
+    case 4:
+      return Mask::nonNegative(p - 1 - i);
+    case 5:
+      return Mask::zero(i.floorDiv(size) - j.floorDiv(size));
+    case 6:
+      return Mask::nonNegative(i.floorDiv(size) - j.floorDiv(size) + pick(-1, 1));
+    case 7:
+      return Mask::zero((i - j) % step);
+    case 8:
+      return Mask::nonNegative(i * pick(1, 3) - j * pick(1, 3) + pick(-6, 6));
+    case 9:
+      return Mask::nonNegative((i + p) - j);
+    case 10:
+      return pick(0, 3) ? Mask::zero(j - pick(0, 12)) : Mask::unknown();
+    default:
+      return Mask::nonNegative(j - pick(0, 12));
     }
   }
 };
@@ -88,7 +100,8 @@ TEST(MaskFuzz, RandomMasksAreSoundAndAsExactAsClaimed) {
     EXPECT_TRUE(!bounds.fullExact || intervals.missedFull == 0) << "seed " << seed;
     EXPECT_TRUE(!test.visibleExact || tests.extraTiles == 0) << "seed " << seed;
   }
-  std::printf("%d masks: %d exact, %d proved, mean %.2f ms, slowest %.1f ms\n", count, exact, proved, total / count, slowest);
+  std::printf("%d masks: %d exact, %d proved, mean %.2f ms, slowest %.1f ms\n", count, exact, proved, total / count,
+              slowest);
   EXPECT_GT(exact, count * 2 / 5);
   EXPECT_GT(proved, count * 17 / 20);
   EXPECT_LT(slowest, 2000);
@@ -105,7 +118,11 @@ TEST(MaskFuzz, HostileMasksEndInTime) {
     divisions = divisions & Mask::nonNegative((i * (n + 1)).floorDiv(n + 2) - (j * (n + 2)).floorDiv(n + 3));
     remainders = remainders & !Mask::zero((i * n + j * (n + 1)) % (n + 5));
   }
-  hostile = {product, divisions, remainders, !divisions, product | !remainders,
+  hostile = {product,
+             divisions,
+             remainders,
+             !divisions,
+             product | !remainders,
              Mask::nonNegative(i * 1000003 - j * 999983 + p * 7919),
              Mask::zero((i * 65537 - j * 65539) % 65521) | Mask::nonNegative(i * 524287 - j * 131071)};
   for (auto [n, mask] : llvm::enumerate(hostile)) {

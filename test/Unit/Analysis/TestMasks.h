@@ -36,7 +36,9 @@ inline std::vector<TestMask> testMasks(mlir::MLIRContext *context) {
   auto constant = [&](int64_t value) { return mlir::getAffineConstantExpr(value, context); };
   auto ge = [](AffineExpr a, AffineExpr b) { return Mask::nonNegative(a - b); };
   Mask topLeft = ge(i, j), bottomRight = ge(i + sk - sq, j), unknown = Mask::unknown();
-  auto window = [&](AffineExpr left, AffineExpr right, AffineExpr row) { return ge(j, row - left) & ge(row + right, j); };
+  auto window = [&](AffineExpr left, AffineExpr right, AffineExpr row) {
+    return ge(j, row - left) & ge(row + right, j);
+  };
   auto chunk = [&](int64_t size) { return Mask::zero(i.floorDiv(size) - j.floorDiv(size)); };
   auto dilated = [&](int64_t step) { return Mask::zero((i - j) % step); };
   Mask window53 = window(constant(5), constant(3), i);

@@ -100,7 +100,9 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(loop);
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
-    Value count = isConstantIntValue(segment.lower, 0) ? segment.upper : builder.createOrFold<arith::SubIOp>(loc, segment.upper, segment.lower);
+    Value count = isConstantIntValue(segment.lower, 0)
+                      ? segment.upper
+                      : builder.createOrFold<arith::SubIOp>(loc, segment.upper, segment.lower);
     Value last = builder.createOrFold<arith::SubIOp>(loc, segment.upper, one);
     loop.setLowerBound(zero);
     loop.setUpperBound(count);
@@ -126,7 +128,8 @@ struct PeelMaskedTilesPass : fa::impl::PeelMaskedTilesPassBase<PeelMaskedTilesPa
       if (failed(analysis))
         return signalPassFailure();
       if (tiles.keyOuter && !wholeKeyTiles(tiles))
-        tiles.step.emitRemark() << "not peeled: the last key tile reaches past the keys, and key tiles are the outer loop";
+        tiles.step.emitRemark()
+            << "not peeled: the last key tile reaches past the keys, and key tiles are the outer loop";
       else
         Peeler(tiles, *analysis, order == "descending").run();
     }

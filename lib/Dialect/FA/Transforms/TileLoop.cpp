@@ -54,7 +54,8 @@ FailureOr<MaskAnalysis> TileLoop::analyze(std::optional<ProofScope> proof) {
 
 MaskAnalysis::Context TileLoop::context(OpBuilder &builder) {
   auto length = [&](Value buffer) {
-    return getValueOrCreateConstantIndexOp(builder, step.getLoc(), memref::getMixedSize(builder, step.getLoc(), buffer, 2));
+    return getValueOrCreateConstantIndexOp(builder, step.getLoc(),
+                                           memref::getMixedSize(builder, step.getLoc(), buffer, 2));
   };
   Value outerTile = keyOuter ? step.getKeyTile() : step.getQueryTile();
   return {step.getQueryBatch(), step.getQueryHead(), outerTile, length(step.getQuery()), length(step.getKey())};
@@ -88,7 +89,8 @@ void fa::remarkBounds(StepOp step, const MaskAnalysis &analysis) {
   if (analysis.isExact())
     return;
   InFlightDiagnostic remark = step.emitRemark() << "conservative: ";
-  llvm::interleave(analysis.getBounds().notes, [&](const std::string &note) { remark << note; }, [&] { remark << "; "; });
+  llvm::interleave(
+      analysis.getBounds().notes, [&](const std::string &note) { remark << note; }, [&] { remark << "; "; });
   if (analysis.wantsTest())
     remark << "; a test per tile skips the rest";
   for (const MaskReading::Unread &unread : analysis.getReading().unread)

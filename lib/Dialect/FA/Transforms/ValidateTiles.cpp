@@ -32,7 +32,8 @@ struct ValidateTilesPass : fa::impl::ValidateTilesPassBase<ValidateTilesPass> {
       }
     }
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>()) {
-      bool tiled = !function.getBody().empty() && function.walk([](StepOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      bool tiled =
+          !function.getBody().empty() && function.walk([](StepOp) { return WalkResult::interrupt(); }).wasInterrupted();
       if (tiled && failed(validate(function, stated)))
         return signalPassFailure();
     }
@@ -61,7 +62,9 @@ private:
       return Attribute(IntegerAttr::get(type, operand));
     };
     evaluator.argument = [=](Value argument) { return constant(argument.getType()); };
-    evaluator.load = [=](Value buffer, ArrayRef<int64_t>) { return constant(cast<MemRefType>(buffer.getType()).getElementType()); };
+    evaluator.load = [=](Value buffer, ArrayRef<int64_t>) {
+      return constant(cast<MemRefType>(buffer.getType()).getElementType());
+    };
     return evaluator;
   }
 
@@ -69,10 +72,12 @@ private:
     ScalarEvaluator evaluator = makeEvaluator(function);
     std::optional<TileGrid> grid = findTileGrid(function.getBody(), evaluator);
     if (!grid)
-      return function.emitError("expected known sizes, but the types leave some open; give them with the options of this pass");
+      return function.emitError(
+          "expected known sizes, but the types leave some open; give them with the options of this pass");
     if (grid->sq * grid->sk > kMaxPairs || grid->batch * grid->heads * grid->sq * grid->sk > kMaxPairs)
-      return function.emitError() << "expected at most " << kMaxPairs << " pairs to enumerate, but got " << grid->batch << " x " << grid->heads
-                                  << " x " << grid->sq << " x " << grid->sk << "; use smaller sizes, or fa-run --validate";
+      return function.emitError() << "expected at most " << kMaxPairs << " pairs to enumerate, but got " << grid->batch
+                                  << " x " << grid->heads << " x " << grid->sq << " x " << grid->sk
+                                  << "; use smaller sizes, or fa-run --validate";
     FailureOr<std::vector<TileMap>> maps = traceTileMaps(function.getBody(), *grid, evaluator);
     if (failed(maps))
       return failure();
