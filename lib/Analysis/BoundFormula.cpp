@@ -43,9 +43,12 @@ static bool search(TileSystem &system, SmallVector<AffineExpr> constraints, Smal
     for (const BoundFormula &part : formula->parts)
       pending.push_back(&part);
   }
-  if (system.infeasible(constraints, numDims))
+  // With choices left, the cheap test alone prunes: an integer test of a set that is not empty is the dearest.
+  if (alternatives.empty())
+    return !system.infeasible(constraints, numDims);
+  if (system.infeasible(constraints, numDims, TileSystem::Effort::Rational))
     return false;
-  if (alternatives.empty() || system.exhausted())
+  if (system.exhausted())
     return true;
   auto fewest = llvm::min_element(alternatives, [](auto *x, auto *y) { return x->parts.size() < y->parts.size(); });
   const BoundFormula *chosen = *fewest;

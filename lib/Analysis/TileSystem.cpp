@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace mlir::fa;
 
-static constexpr unsigned kMaxRationalQueries = 1500;
-static constexpr unsigned kMaxIntegerQueries = 600;
+static constexpr unsigned kMaxQueries = 1500;
+
 /// An integer emptiness test takes about 4^divisions microseconds: 0.1 to 2 ms up to 5 divisions, a second at 8.
 static constexpr unsigned kMaxDivisions = 7;
 static constexpr uint64_t kMaxIntegerWork = 250000;
@@ -84,7 +84,7 @@ static bool hasLargeCoefficient(const FlatLinearConstraints &constraints) {
   return false;
 }
 
-bool TileSystem::infeasible(ArrayRef<AffineExpr> constraints, unsigned numDims) {
+bool TileSystem::infeasible(ArrayRef<AffineExpr> constraints, unsigned numDims, Effort effort) {
   SmallVector<AffineExpr> live;
   for (AffineExpr expr : constraints) {
     auto value = dyn_cast<AffineConstantExpr>(expr);
@@ -95,8 +95,7 @@ bool TileSystem::infeasible(ArrayRef<AffineExpr> constraints, unsigned numDims) 
   }
   if (live.empty())
     return false;
-  unsigned limit = effort == Effort::Rational ? kMaxRationalQueries : kMaxIntegerQueries;
-  if (++queries > limit || live.size() > kMaxConstraints ||
+  if (++queries > kMaxQueries || live.size() > kMaxConstraints ||
       llvm::any_of(live, [](AffineExpr e) { return affineMagnitude(e) > kMaxAffineMagnitude * 1024; })) {
     limitMet = true;
     return false;

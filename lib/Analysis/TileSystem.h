@@ -33,7 +33,10 @@ public:
 
   /// True if no integer point satisfies every constraint (each >= 0; the facts are not added). Dims are
   /// existential. False may also mean "not known".
-  bool infeasible(llvm::ArrayRef<AffineExpr> constraints, unsigned numDims);
+  bool infeasible(llvm::ArrayRef<AffineExpr> constraints, unsigned numDims) {
+    return infeasible(constraints, numDims, effort);
+  }
+  bool infeasible(llvm::ArrayRef<AffineExpr> constraints, unsigned numDims, Effort effort);
   /// True if the facts and `given` imply expr >= 0.
   bool implied(llvm::ArrayRef<AffineExpr> given, AffineExpr expr);
 
