@@ -4,6 +4,7 @@
 #include "CpuCode.h"
 #include "Pipeline.h"
 #include "TileCensus.h"
+#include "fa/Runtime/CUDA/CudaDriver.h"
 
 namespace fa::execution {
 namespace {
@@ -63,6 +64,29 @@ Expected<std::unique_ptr<CompiledAttention>> compileForCpu(const Program &progra
     (*portable)->noteChoice("auto: not vector, which said: " + fast.message());
   return portable;
 }
+
+/// False if a flag says something that CPUs alone understand.
+bool isForAnyDevice(const CompileOptions &options) {
+  return options.lowering == "auto" && options.order != "key_outer" && options.threads == 0 &&
+         options.schedule.find("#fa.cpu") == std::string::npos;
+}
+
+/// Fails with the reason why there is no GPU, or why it cannot run this attention.
+Expected<std::unique_ptr<CompiledAttention>> compileForPresentGpu(const Program &program, CompileOptions options,
+                                                                  std::string &reason) {
+  Expected<std::unique_ptr<runtime::Driver>> device = runtime::createCudaDriver();
+  if (!device) {
+    reason = "auto: no CUDA device";
+    return device.error();
+  }
+  options.device = "cuda";
+  Expected<std::unique_ptr<CompiledAttention>> compiled = compileForDevice(program, options);
+  if (compiled)
+    (*compiled)->noteDeviceChoice("auto: a CUDA device is present");
+  else
+    reason = "auto: not cuda, which said: " + compiled.message();
+  return compiled;
+}
 } // namespace
 
 CompiledAttention::CompiledAttention() = default;
@@ -87,13 +111,21 @@ Expected<std::optional<TileCounts>> CompiledAttention::countTiles(const runtime:
 
 Expected<std::unique_ptr<CompiledAttention>> compile(const Program &program, const CompileOptions &options) {
   CompileOptions chosen = options;
-  if (chosen.device == "auto")
-    chosen.device = "cpu";
   if (chosen.device == "emulator" || chosen.device == "cuda")
     return compileForDevice(program, chosen);
-  if (chosen.device != "cpu")
+  if (chosen.device != "cpu" && chosen.device != "auto")
     return makeError("expected --device auto, cpu, cuda or emulator, but got '" + options.device + "'");
-  return compileForCpu(program, chosen);
+  std::string reason;
+  if (chosen.device == "auto" && chosen.autoMayUseGpu && isForAnyDevice(chosen)) {
+    Expected<std::unique_ptr<CompiledAttention>> gpu = compileForPresentGpu(program, chosen, reason);
+    if (gpu)
+      return gpu;
+  }
+  chosen.device = "cpu";
+  Expected<std::unique_ptr<CompiledAttention>> cpu = compileForCpu(program, chosen);
+  if (cpu)
+    (*cpu)->noteDeviceChoice(reason);
+  return cpu;
 }
 
 } // namespace fa::execution

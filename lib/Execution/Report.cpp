@@ -59,6 +59,7 @@ json::Object compiledObject(const CompileReport &compiled) {
           {"target", compiled.target},
           {"lowering", compiled.lowering},
           {"choice", compiled.choice},
+          {"device_choice", compiled.deviceChoice},
           {"schedule", compiled.schedule},
           {"kernels", std::move(kernels)},
           {"stages", std::move(stages)},
@@ -93,7 +94,8 @@ std::string toTable(const Experiment &experiment) {
   Lines lines;
   lines.add("problem", experiment.problem);
   lines.add("tensors", shapesOf(ran));
-  lines.add("device", compiled.device + ", lowering " + compiled.lowering +
+  const std::string why = compiled.deviceChoice.empty() ? "" : " (" + compiled.deviceChoice + ")";
+  lines.add("device", compiled.device + why + ", lowering " + compiled.lowering +
                           (compiled.choice.empty() ? "" : " (" + compiled.choice + ")"));
   if (!compiled.schedule.empty())
     lines.add("schedule", compiled.schedule);

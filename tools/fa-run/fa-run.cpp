@@ -56,7 +56,7 @@ int runExperiment(Flags flags) {
     else
       std::cout << "// " << stage << "\n" << ir << "\n";
   };
-  flags.compile.census = true;
+  flags.compile.census = flags.compile.autoMayUseGpu = true;
   flags.compile.dump = {flags.dump.begin(), flags.dump.end()};
   flags.compile.onDump = show;
   flags.compile.onStage = [&](const std::string &stage) { progress.begin("compiling (" + stage + ")"); };

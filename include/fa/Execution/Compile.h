@@ -14,6 +14,7 @@ namespace fa::execution {
 
 struct CompileOptions {
   std::string device = "auto";   ///< auto, cpu, cuda or emulator
+  bool autoMayUseGpu = false;    ///< auto takes a CUDA device when there is one; else always the CPU (host pointers)
   std::string lowering = "auto"; ///< auto, loops, vector or naive (CPUs only)
   std::string schedule;          ///< a whole #fa.schedule<...>; empty: machine model
   int64_t tileQ = 0, tileKv = 0; ///< single fields of it; 0: machine model
@@ -42,7 +43,8 @@ struct CompileReport {
   std::string device;   ///< the driver's own words
   std::string target;   ///< cpu or sm_90a
   std::string lowering; ///< loops, vector, naive or hopper
-  std::string choice;   ///< why `auto` chose them; empty when nothing was left to choose
+  std::string choice;   ///< why `auto` chose the lowering; empty when nothing was left to choose
+  std::string deviceChoice; ///< the same of the device
   std::string schedule; ///< as an attribute; empty for naive
   int64_t tileQ = 0, tileKv = 0;
   std::string order;
@@ -77,6 +79,7 @@ public:
   Expected<std::optional<TileCounts>> countTiles(const runtime::Bindings &hostBindings);
   /// Says in the report why `auto` chose this.
   void noteChoice(std::string reason) { compileReport.choice = std::move(reason); }
+  void noteDeviceChoice(std::string reason) { compileReport.deviceChoice = std::move(reason); }
 
 protected:
   CompileReport compileReport;
