@@ -46,6 +46,10 @@ Value KernelBuilder::finishScores(Block &block, StepOp step, IRMapping &mapping,
   return applyRegions(block, step, mapping, scores, checkBounds);
 }
 
+static bool readsMemory(Region &region) {
+  return region.walk([](memref::LoadOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 Value KernelBuilder::applyRegions(Block &block, StepOp step, IRMapping &mapping, Value scores, bool checkBounds) {
   if (softmax->needsScaledScores())
     scores = softmax->scaleScores(b, scores);
@@ -58,7 +62,8 @@ Value KernelBuilder::applyRegions(Block &block, StepOp step, IRMapping &mapping,
   Value keys = arith::AddIOp::create(b, columns, vector::BroadcastOp::create(b, indices, first));
   Value last = arith::SubIOp::create(b, keyLength, constant(1));
   // A region may load at (i, j): never past the end.
-  Value j = checkBounds ? arith::MinSIOp::create(b, keys, vector::BroadcastOp::create(b, indices, last)).getResult() : keys;
+  bool reads = readsMemory(step.getScore()) || (hasMask && readsMemory(step.getMask()));
+  Value j = checkBounds && reads ? arith::MinSIOp::create(b, keys, vector::BroadcastOp::create(b, indices, last)).getResult() : keys;
   Value i = RowBroadcastOp::create(b, indices, clampedRows);
   auto gather = [](OpBuilder &builder, Location loc, Value memref, ValueRange position, VectorType type) -> Value {
     return GatherOp::create(builder, loc, type, memref, position);

@@ -3,6 +3,7 @@
 #include "fa/Conversion/FAToHopper/KernelArguments.h"
 #include "fa/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -16,6 +17,11 @@ using namespace mlir::fa;
 
 namespace {
 struct ConvertFAToHopper : fa::impl::ConvertFAToHopperPassBase<ConvertFAToHopper> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    ConvertFAToHopperPassBase::getDependentDialects(registry);
+    registry.insert<NVVM::NVVMDialect>();
+  }
+
   void runOnOperation() override {
     SmallVector<func::FuncOp> kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())

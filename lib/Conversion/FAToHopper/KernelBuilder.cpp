@@ -167,29 +167,38 @@ KernelBuilder::Block KernelBuilder::emitBlock(Value number, Value firstUse, Valu
   return block;
 }
 
+/// Blocks with larger numbers do more work when `heavyFirst`: they go first.
+Value KernelBuilder::inOrder(Value number, Value count) {
+  if (!plan.heavyFirst)
+    return number;
+  Value last = arith::SubIOp::create(b, count, constant(1));
+  return arith::SubIOp::create(b, last, number);
+}
+
+/// The only block of a kernel that is not persistent, computed once for both roles.
+void KernelBuilder::emitOnlyBlock() {
+  Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  if (plan.heavyFirst)
+    number = inOrder(number, gpu::GridDimOp::create(b, gpu::Dimension::x));
+  Value zero = constant(0);
+  onlyBlock = emitBlock(number, zero, zero);
+}
+
 /// One block, or in a persistent kernel all blocks this thread block takes; `body` returns the ring uses of the block.
 void KernelBuilder::forEachBlock(function_ref<SmallVector<Value>(Block &)> body) {
-  Value first = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  auto inOrder = [&](Value number, Value count) -> Value {
-    if (!plan.heavyFirst)
-      return number;
-    Value last = arith::SubIOp::create(b, count, constant(1));
-    return arith::SubIOp::create(b, last, number);
-  };
-  if (!plan.target.getPersistent()) {
-    Value number = plan.heavyFirst ? inOrder(first, gpu::GridDimOp::create(b, gpu::Dimension::x)) : first;
-    Value zero = constant(0);
-    Block block = emitBlock(number, zero, zero);
-    body(block);
+  if (onlyBlock) {
+    body(*onlyBlock);
     return;
   }
   Value zero = constant(0), one = constant(1);
-  Value step = gpu::GridDimOp::create(b, gpu::Dimension::x);
+  Value first = gpu::BlockIdOp::create(b, gpu::Dimension::x), step = gpu::GridDimOp::create(b, gpu::Dimension::x);
   auto loop = scf::ForOp::create(b, first, blocks, step, ValueRange{zero, zero});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Block block = emitBlock(inOrder(loop.getInductionVar(), blocks), loop.getRegionIterArg(0), loop.getRegionIterArg(1));
   SmallVector<Value> uses = body(block);
+  if (uses.empty()) // an error was reported
+    uses.push_back(zero);
   Value nextQuery = arith::AddIOp::create(b, loop.getRegionIterArg(1), one);
   scf::YieldOp::create(b, ValueRange{arith::AddIOp::create(b, block.firstUse, uses[0]), nextQuery});
 }
@@ -251,6 +260,8 @@ void KernelBuilder::emitRoles() {
   keyRing = ring(stages, plan.keyTile());
   valueRing = ring(stages, plan.valueTile());
   auto [producerRegisters, consumerRegisters] = registersFor(warpgroups);
+  if (!plan.target.getPersistent())
+    emitOnlyBlock();
   auto roles = WarpSpecializeOp::create(b, warpgroups, producerRegisters, consumerRegisters);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&roles.getProducer().front());

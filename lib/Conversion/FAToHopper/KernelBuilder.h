@@ -28,6 +28,8 @@ private:
   // KernelBuilder.cpp: arguments, block coordinates, loop over blocks, producer
   LogicalResult createArguments();
   void emitRoles();
+  Value inOrder(Value number, Value count);
+  void emitOnlyBlock();
   void forEachBlock(function_ref<SmallVector<Value>(Block &)> body);
   Block emitBlock(Value number, Value firstUse, Value queryUse);
   void cloneScalars(mlir::Block &from, IRMapping &mapping);
@@ -77,6 +79,7 @@ private:
   Value queryRing, keyRing, valueRing;
   Value outputStaging; ///< null: the query's tile has room for the output
   Value queryLength, keyLength;
+  std::optional<Block> onlyBlock;
   // Consumers only.
   std::optional<Softmax> softmax;
   Value warpgroup, tileRow, query, columns, queryRows, clampedRows;

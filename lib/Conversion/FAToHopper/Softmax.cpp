@@ -1,6 +1,7 @@
 // p = 2^(x c - m c) with one fused multiply-add, or 2^((x - m) c) where |m c| is so large that the product's rounding shows.
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -84,8 +85,14 @@ std::pair<Value, Value> Softmax::finish(LocBuilder &b, RowState state) const {
   double infinity = std::numeric_limits<double>::infinity();
   Value sum = QuadReduceOp::create(b, rows, Reduction::Sum, state.sum);
   Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, splat(b, rows, 0));
-  Value quotient = arith::DivFOp::create(b, splat(b, rows, 1), sum);
-  Value inverse = arith::SelectOp::create(b, isEmpty, splat(b, rows, 0), quotient);
+  // 1 ulp (PTX ISA: rcp.approx); an IEEE division would bring a slow path.
+  SmallVector<Value> reciprocals;
+  for (int64_t row : {0, 1}) {
+    Value ofRow = vector::ExtractOp::create(b, sum, row);
+    reciprocals.push_back(NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), ofRow));
+  }
+  Value reciprocal = vector::FromElementsOp::create(b, rows, reciprocals);
+  Value inverse = arith::SelectOp::create(b, isEmpty, splat(b, rows, 0), reciprocal);
   // LSE = m (in logits) + ln l.
   Value logarithm = arith::MulFOp::create(b, math::Log2Op::create(b, sum), splat(b, rows, ln2));
   Value lse = math::FmaOp::create(b, state.max, splat(b, rows, exponentScale * ln2), logarithm);
