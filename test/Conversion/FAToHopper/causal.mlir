@@ -10,9 +10,10 @@
 // CHECK: %[[KR:.*]] = hopper.ring readers(2) : !hopper.ring<2 x [128x128xbf16]>
 // CHECK: %[[VR:.*]] = hopper.ring readers(2) : !hopper.ring<2 x [128x128xbf16]>
 
-// Blocks run from the last, which does most, to the first.
-// CHECK: hopper.warp_specialize producer registers(24) {
+// Blocks run from the last, which does most, to the first; both roles use the same coordinates.
 // CHECK: gpu.grid_dim  x
+// CHECK: affine.delinearize_index
+// CHECK: hopper.warp_specialize producer registers(24) {
 // CHECK: hopper.acquire %[[QR]]
 // CHECK: hopper.tma_load %[[Q]]
 // CHECK: scf.for
