@@ -21,7 +21,7 @@ RULES = [
     ("Analysis", ["Dialect/FA/IR"]),
     ("Dialect/FA/Transforms", ["Dialect/FA/IR", "Analysis", "Analysis/Models"]),
     ("Dialect/Hopper/Transforms", ["Dialect/Hopper/IR", "Analysis/Models"]),
-    ("Conversion", []),  # include/fa/Conversion/Passes.h: declarations only
+    ("Conversion", ["Dialect/FA/IR", "Dialect/Hopper/IR"]),  # include/fa/Conversion/Passes.h: declarations only
     ("Conversion/FAToLoops", ["Conversion", "Dialect/FA/IR", "Analysis"]),
     ("Conversion/FAToVector", ["Conversion", "Dialect/FA/IR", "Analysis"]),
     ("Conversion/FAToLLVM", ["Conversion", "Dialect/FA/IR", "Analysis"]),
