@@ -30,6 +30,7 @@ if shutil.which("ptxas"):
 tool_dirs = [os.path.join(config.fa_binary_dir, "bin"), config.llvm_tools_dir]
 config.environment["PATH"] = os.pathsep.join(tool_dirs + [os.environ.get("PATH", "")])
 config.environment["PYTHONPATH"] = os.path.join(config.fa_source_dir, "python")
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.fa_binary_dir, "test", "cache")
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

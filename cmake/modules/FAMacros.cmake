@@ -4,6 +4,8 @@
 find_package(Threads REQUIRED)
 
 # libstdc++ 12 calls its own deprecated get_temporary_buffer from stable_sort.
+# Keys of the kernel cache name the build.
+add_link_options(-Wl,--build-id=sha1)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations)
 if(FA_ENABLE_SANITIZERS)
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize=vptr)

@@ -1,6 +1,7 @@
 // Chooses device and lowering, and compiles for the CPU.
 #include "fa/Execution/Compile.h"
 #include "fa/Execution/GpuCode.h"
+#include "CachedCode.h"
 #include "CpuCode.h"
 #include "Pipeline.h"
 #include "TileCensus.h"
@@ -16,20 +17,16 @@ public:
     CompileReport &report = result->compileReport;
     report.target = "cpu";
     report.lowering = options.lowering;
-    mlir::OwningOpRef<mlir::ModuleOp> module = program.module().clone();
-    StageRunner runner(*module, options, report);
-    runner.dump("input");
-    if (options.lowering != "naive")
-      if (Status status = runner.runKernelStages("cpu"); !status)
-        return status.error();
-    if (options.census && options.lowering != "naive")
-      if (Status status = result->takeCensus(*module, program, options); !status)
-        return status.error();
-    Expected<std::unique_ptr<CpuCode>> code = CpuCode::build(*module, program.function().getName().str(), program.arguments(),
-                                                             options.lowering, options.threads, runner);
-    if (!code)
-      return code.error();
-    result->code = std::move(*code);
+    CodeCache cache(program, options);
+    Status status = result->restore(cache, program, options);
+    if (status && !result->code) {
+      status = result->build(program, options);
+      if (status)
+        cache.store({report, *result->code});
+    }
+    if (!status)
+      return status.error();
+    report.cache = cache.outcome();
     report.kernels = result->code->kernels();
     report.device = result->code->driver().describe();
     return std::unique_ptr<CompiledAttention>(std::move(result));
@@ -40,6 +37,44 @@ public:
 
 private:
   std::unique_ptr<CpuCode> code;
+
+  /// Leaves `code` null when the cache does not have it.
+  Status restore(CodeCache &cache, const Program &program, const CompileOptions &options) {
+    if (!cache.isOpen())
+      return Status::success();
+    const CompileOptions noDump; // there is no IR to dump
+    StageRunner runner(program.module(), noDump, compileReport);
+    std::optional<CachedCode> found = cache.load();
+    if (!found)
+      return Status::success();
+    found->fill(compileReport);
+    return runner.run("load", [&]() -> Status {
+      Expected<std::unique_ptr<CpuCode>> loaded = CpuCode::load(std::move(found->code), options.threads);
+      if (!loaded)
+        return loaded.error();
+      code = std::move(*loaded);
+      return Status::success();
+    });
+  }
+
+  Status build(const Program &program, const CompileOptions &options) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = program.module().clone();
+    StageRunner runner(*module, options, compileReport);
+    runner.dump("input");
+    if (options.lowering != "naive")
+      if (Status status = runner.runKernelStages("cpu"); !status)
+        return status;
+    if (options.census && options.lowering != "naive")
+      if (Status status = takeCensus(*module, program, options); !status)
+        return status;
+    Expected<std::unique_ptr<CpuCode>> built = CpuCode::build(*module, program.function().getName().str(),
+                                                              program.arguments(), options.lowering, options.threads,
+                                                              runner);
+    if (!built)
+      return built.error();
+    code = std::move(*built);
+    return Status::success();
+  }
 };
 
 /// Vector code, or plain loops with the reason: said in the report, never silently.

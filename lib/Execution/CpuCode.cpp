@@ -41,7 +41,7 @@ bool holdsLaunchesOnly(func::FuncOp entry) {
 /// One descriptor for each launch; the host function itself is not compiled. Fails, and changes nothing, for a launch that a
 /// descriptor cannot say: the whole function runs then.
 Status CpuCode::describeKernels(mlir::ModuleOp module, func::FuncOp entry) {
-  std::vector<Launch> described;
+  std::vector<LaunchDescriptor> described;
   std::vector<std::string> names;
   for (auto launch : entry.getOps<mlir::fa::LaunchOp>()) {
     mlir::FailureOr<LaunchDescriptor> descriptor = mlir::fa::describeLaunch(launch);
@@ -49,10 +49,10 @@ Status CpuCode::describeKernels(mlir::ModuleOp module, func::FuncOp entry) {
       return makeError("expected a launch that a descriptor can say");
     names.push_back(descriptor->entry);
     descriptor->entry = mlir::fa::packedEntryName(descriptor->entry);
-    described.push_back({std::move(*descriptor), nullptr});
+    described.push_back(std::move(*descriptor));
   }
-  launches = std::move(described);
-  kernelNames = std::move(names);
+  codeImage.launches = std::move(described);
+  codeImage.kernels = std::move(names);
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     if (!function->hasAttr(mlir::fa::kernelAttrName) && function.symbolKnownUseEmpty(module))
       function.erase();
@@ -82,25 +82,25 @@ void CpuCode::describeHost(mlir::ModuleOp module, func::FuncOp entry, const std:
     kernelArgument.rank = static_cast<int>(argument.sizes.size());
     descriptor.arguments.push_back(std::move(kernelArgument));
   }
-  kernelNames.push_back(entry.getName().str());
-  launches.push_back({std::move(descriptor), nullptr});
-  host = std::make_unique<runtime::CpuDriver>(1);
+  codeImage.kernels.push_back(entry.getName().str());
+  codeImage.launches.push_back(std::move(descriptor));
+  codeImage.runsHost = true;
 }
 
-Status CpuCode::load(mlir::ModuleOp module, const std::string &lowering) {
-  mlir::fa::CpuOptions cpuOptions;
-  // Plain loops are vectorised by LLVM; vector code needs no more than code generation.
-  cpuOptions.irLevel = lowering == "vector" ? 0 : 2;
-  mlir::FailureOr<llvm::SmallVector<char, 0>> object = mlir::fa::compileToObject(module, cpuOptions);
-  if (mlir::failed(object))
-    return makeError("expected a module that compiles to machine code");
+/// From the image to functions of this process.
+Status CpuCode::link(unsigned threads) {
+  cpu = std::make_unique<runtime::CpuDriver>(threads);
+  if (codeImage.runsHost) {
+    host = std::make_unique<runtime::CpuDriver>(1);
+    pool = std::make_unique<runtime::ThreadPool>(threads);
+  }
   const std::pair<llvm::StringRef, void *> symbols[] = {{"fa_launch_blocks", reinterpret_cast<void *>(&launchBlocks)}};
-  Expected<std::unique_ptr<mlir::fa::JitModule>> jit = mlir::fa::JitModule::load(*object, symbols);
+  Expected<std::unique_ptr<mlir::fa::JitModule>> jit = mlir::fa::JitModule::load(codeImage.object, symbols);
   if (!jit)
     return jit.error();
   code = std::move(*jit);
-  for (Launch &launch : launches) {
-    Expected<void *> function = code->lookup(launch.descriptor.entry);
+  for (const LaunchDescriptor &launch : codeImage.launches) {
+    Expected<void *> function = code->lookup(launch.entry);
     if (!function)
       return function.error();
     runtime::ModuleImage image;
@@ -109,9 +109,27 @@ Status CpuCode::load(mlir::ModuleOp module, const std::string &lowering) {
     Expected<std::unique_ptr<runtime::Module>> loaded = cpu->loadModule(image);
     if (!loaded)
       return loaded.error();
-    launch.module = std::move(*loaded);
+    modules.push_back(std::move(*loaded));
   }
   return Status::success();
+}
+
+Expected<std::unique_ptr<CpuCode>> CpuCode::load(CodeImage image, unsigned threads) {
+  auto result = std::make_unique<CpuCode>();
+  result->codeImage = std::move(image);
+  if (Status status = result->link(threads); !status)
+    return status.error();
+  return result;
+}
+
+static Expected<llvm::SmallVector<char, 0>> compileObject(mlir::ModuleOp module, const std::string &lowering) {
+  mlir::fa::CpuOptions cpuOptions;
+  // Plain loops are vectorised by LLVM; vector code needs no more than code generation.
+  cpuOptions.irLevel = lowering == "vector" ? 0 : 2;
+  mlir::FailureOr<llvm::SmallVector<char, 0>> object = mlir::fa::compileToObject(module, cpuOptions);
+  if (mlir::failed(object))
+    return makeError("expected a module that compiles to machine code");
+  return std::move(*object);
 }
 
 Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const std::string &entry,
@@ -123,22 +141,27 @@ Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const s
                       runner.run("descriptor", [&] { return result->describeKernels(module, function); });
   if (!direct) {
     result->describeHost(module, function, arguments);
-    result->pool = std::make_unique<runtime::ThreadPool>(threads);
   }
-  result->cpu = std::make_unique<runtime::CpuDriver>(threads);
   dropArgumentNames(module);
   if (Status status = runner.run(cpuStages(lowering)); !status)
     return status.error();
-  if (Status status = runner.run("machine code", [&] { return result->load(module, lowering); }); !status)
+  Status status = runner.run("machine code", [&]() -> Status {
+    Expected<llvm::SmallVector<char, 0>> object = compileObject(module, lowering);
+    if (!object)
+      return object.error();
+    result->codeImage.object = std::move(*object);
+    return result->link(threads);
+  });
+  if (!status)
     return status.error();
   return result;
 }
 
 Expected<double> CpuCode::run(const runtime::Bindings &bindings) {
   double seconds = 0;
-  for (Launch &launch : launches) {
+  for (auto [launch, module] : llvm::zip_equal(codeImage.launches, modules)) {
     runtime::ThreadPool *saved = std::exchange(launchPool, pool.get());
-    Expected<double> time = (host ? *host : *cpu).launch(*launch.module, launch.descriptor, bindings);
+    Expected<double> time = (host ? *host : *cpu).launch(*module, launch, bindings);
     launchPool = saved;
     if (!time)
       return time.error();

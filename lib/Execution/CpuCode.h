@@ -13,6 +13,14 @@ namespace fa::execution {
 /// True if a host function does nothing that the runtime could not do: constants, dims, views and launches.
 bool holdsLaunchesOnly(mlir::func::FuncOp entry);
 
+/// What code consists of, without anything of this process: the kernel cache keeps it.
+struct CodeImage {
+  bool runsHost = false; ///< the launch runs the whole host function
+  std::vector<std::string> kernels;
+  std::vector<LaunchDescriptor> launches;
+  llvm::SmallVector<char, 0> object;
+};
+
 /// Kernels launched through descriptors where the host function does nothing else; the whole function otherwise.
 class CpuCode {
 public:
@@ -22,26 +30,26 @@ public:
                                                   const std::vector<Argument> &arguments, const std::string &lowering,
                                                   unsigned threads, StageRunner &runner);
 
+  /// The same code again, for this machine's CPU.
+  static Expected<std::unique_ptr<CpuCode>> load(CodeImage image, unsigned threads);
+  const CodeImage &image() const { return codeImage; }
+
   runtime::CpuDriver &driver() { return *cpu; }
-  const std::vector<std::string> &kernels() const { return kernelNames; }
+  const std::vector<std::string> &kernels() const { return codeImage.kernels; }
   Expected<double> run(const runtime::Bindings &bindings);
 
 private:
-  struct Launch {
-    LaunchDescriptor descriptor;
-    std::unique_ptr<runtime::Module> module;
-  };
+  CodeImage codeImage;
+  std::vector<std::unique_ptr<runtime::Module>> modules; ///< of each launch
   std::unique_ptr<runtime::CpuDriver> cpu;
   /// Runs host functions: on the calling thread, because their launches use the pool.
   std::unique_ptr<runtime::CpuDriver> host;
   std::unique_ptr<runtime::ThreadPool> pool;
   std::unique_ptr<mlir::fa::JitModule> code;
-  std::vector<Launch> launches;
-  std::vector<std::string> kernelNames;
 
   Status describeKernels(mlir::ModuleOp module, mlir::func::FuncOp entry);
   void describeHost(mlir::ModuleOp module, mlir::func::FuncOp entry, const std::vector<Argument> &arguments);
-  Status load(mlir::ModuleOp module, const std::string &lowering);
+  Status link(unsigned threads);
 };
 
 } // namespace fa::execution

@@ -46,6 +46,7 @@ std::vector<Stage> kernelStages(const CompileOptions &options, const std::string
     wanted.tileQ = options.tileQ;
     wanted.tileKv = options.tileKv;
     wanted.order = options.order;
+    wanted.foldGroups = target == "cpu";
     mlir::fa::buildSchedulePipeline(manager, wanted);
   };
   return {{"schedule", "L0: named masks expanded, a schedule attached", schedule},

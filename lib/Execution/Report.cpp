@@ -64,6 +64,7 @@ json::Object compiledObject(const CompileReport &compiled) {
           {"kernels", std::move(kernels)},
           {"stages", std::move(stages)},
           {"seconds", compiled.seconds()},
+          {"cache", compiled.cache},
           {"remarks", std::move(remarks)}};
 }
 
@@ -107,7 +108,8 @@ std::string toTable(const Experiment &experiment) {
   std::string stages;
   for (const StageTime &stage : compiled.stages)
     stages += (stages.empty() ? "" : ", ") + stage.name + " " + formatDuration(stage.seconds);
-  lines.add("compile", formatDuration(compiled.seconds()) + " (" + stages + ")");
+  const std::string cache = compiled.cache.empty() ? "" : ", kernel cache " + compiled.cache;
+  lines.add("compile", formatDuration(compiled.seconds()) + " (" + stages + ")" + cache);
   std::string run = formatDuration(ran.median());
   if (ran.seconds.size() > 1)
     run += " (median of " + std::to_string(ran.seconds.size()) + ", fastest " +

@@ -25,6 +25,8 @@ void fa::buildBufferizePipeline(OpPassManager &pm) {
 void fa::buildSchedulePipeline(OpPassManager &pm, const ScheduleOptions &options) {
   addCleanup(pm);
   pm.addPass(createExpandMasksPass());
+  if (options.foldGroups)
+    pm.addPass(createFoldQueryGroupsPass());
   SelectSchedulePassOptions select;
   select.target = options.target;
   select.schedule = options.schedule;

@@ -1,5 +1,6 @@
 // Flags of fa-run: grouped, with examples. Values are checked here, so that a usage error is told apart from a failure.
 #include "Flags.h"
+#include "fa/Execution/KernelCache.h"
 #include "fa/Support/Text.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,6 +31,7 @@ Exit codes:
 
 /// Raw text of the flags that need work after parsing.
 struct Texts {
+  bool cache = true;
   std::string dtype = "f32", causal = "none", window, alibi, bias, layout = "bhsd", schedule, format = "table";
   std::optional<int64_t> seq, seqQ, seqKv, kvHeads, depthV;
   std::vector<std::string> shapes, arguments, fills, elements, inputs, outputs;
@@ -167,6 +169,9 @@ void Parser::addCompile() {
       app.add_option("--lowering", flags.compile.lowering, "on a CPU: auto, loops, vector or naive (default auto)"),
       app.add_option("--schedule", texts.schedule, "tile_q=N,tile_kv=N or a whole #fa.schedule<...>"),
       app.add_option("--order", flags.compile.order, "query_outer (FlashAttention-2) or key_outer (FlashAttention-1)"),
+      app.add_option("--cache-dir", flags.compile.cacheDirectory,
+                     "folder of compiled kernels (default $XDG_CACHE_HOME/fa-compiler or ~/.cache/fa-compiler)"),
+      app.add_flag("--cache,!--no-cache", texts.cache, "reuse compiled kernels (default)"),
       app.add_option("--threads", flags.compile.threads, "CPU threads (default: all cores)"),
       app.add_option("--dump-ir", flags.dump, "STAGE[,STAGE]: print the IR of a stage:" + stages)
           ->delimiter(',')
@@ -371,6 +376,10 @@ Status Parser::finish() {
     return makeError("expected --threads between 1 and 4096, but got " + std::to_string(flags.compile.threads));
   flags.json = texts.format == "json";
   flags.run.threads = flags.compile.threads;
+  if (!texts.cache)
+    flags.compile.cacheDirectory.clear();
+  else if (flags.compile.cacheDirectory.empty())
+    flags.compile.cacheDirectory = execution::KernelCache::defaultDirectory();
   for (Status (Parser::*step)() :
        {&Parser::finishSource, &Parser::finishSchedule, &Parser::finishDump, &Parser::finishData})
     if (Status status = (this->*step)(); !status)

@@ -21,6 +21,7 @@ struct CompileOptions {
   std::string order;             ///< query_outer or key_outer; empty: query_outer
   unsigned threads = 0;          ///< 0: one for each core
   bool census = false;           ///< also compile what countTiles needs
+  std::string cacheDirectory;    ///< of compiled kernels (KernelCache.h); empty: none. Not used with dumps or a census
   std::set<std::string> dump;    ///< names of stages whose IR `onStage` gets
   std::function<void(const std::string &stage, const std::string &ir)> onDump;
   std::function<void(const std::string &stage)> onStage; ///< called when a stage begins
@@ -48,6 +49,7 @@ struct CompileReport {
   std::string schedule; ///< as an attribute; empty for naive
   int64_t tileQ = 0, tileKv = 0;
   std::string order;
+  std::string cache; ///< hit, miss, or why the kernel cache was not used
   std::vector<std::string> kernels;
   std::vector<StageTime> stages;
   std::vector<std::string> remarks;

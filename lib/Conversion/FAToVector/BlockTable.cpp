@@ -3,13 +3,19 @@
 
 using namespace mlir::fa::cpu;
 
-BlockTable mlir::fa::cpu::selectBlockTable(int64_t vectorBits, bool avx512, Type computeType, int64_t tileKv) {
+BlockTable mlir::fa::cpu::selectBlockTable(int64_t vectorBits, bool avx512, Type computeType,
+                                              int64_t tileQ, int64_t tileKv) {
   BlockTable table;
   table.lanes = vectorBits / computeType.getIntOrFloatBitWidth();
   table.avx512 = avx512 && vectorBits == 512;
   // 32 registers: 8 x 2 (16 + 3). 16 registers (AVX2, SSE, and half of NEON's 32): 4 x 2 (8 + 3) leaves room for
   // addresses of the exponential's constants.
   table.keys = vectorBits == 512 ? 8 : 4;
+  // Few queries (decoding): one vector of them, and as many accumulators as before.
+  if (tileQ <= table.lanes) {
+    table.queryVectors = 1;
+    table.keys *= 2;
+  }
   while (tileKv % table.keys != 0)
     table.keys /= 2;
   return table;

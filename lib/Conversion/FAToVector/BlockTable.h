@@ -19,6 +19,6 @@ struct BlockTable {
 };
 
 /// `vectorBits`: 128, 256 or 512. `computeType`: f32 or f64. Blocks never straddle a key tile of `tileKv` keys.
-BlockTable selectBlockTable(int64_t vectorBits, bool avx512, Type computeType, int64_t tileKv);
+BlockTable selectBlockTable(int64_t vectorBits, bool avx512, Type computeType, int64_t tileQ, int64_t tileKv);
 
 } // namespace mlir::fa::cpu

@@ -31,28 +31,42 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::reference, {shape.numLanes()});
   place(&Scratch::threshold, {shape.numLanes()});
   place(&Scratch::sum, {shape.numLanes()});
+}
+
+template <typename Place> void forEachCopy(const KernelShape &shape, Place place) {
   if (shape.copyKeys)
     place(&Scratch::keys, {shape.tileKv, shape.depth});
   if (shape.copyValues)
     place(&Scratch::values, {shape.tileKv, shape.depthV});
 }
+
+MemRefType bytesType(OpBuilder &builder, const Layout &layout) {
+  return MemRefType::get({layout.offset}, builder.getI8Type());
+}
 } // namespace
 
-int64_t Scratch::bytes(const KernelShape &shape) {
+MemRefType Scratch::arenaType(OpBuilder &builder, const KernelShape &shape) {
   Layout layout{shape.type.getIntOrFloatBitWidth() / 8};
   forEachView(shape, [&](Value Scratch::*, std::initializer_list<int64_t> sizes) { layout.place(sizes); });
-  return layout.offset;
+  return bytesType(builder, layout);
 }
 
-MemRefType Scratch::arenaType(OpBuilder &builder, const KernelShape &shape) {
-  return MemRefType::get({bytes(shape)}, builder.getI8Type());
-}
-
-Scratch::Scratch(Emitter &e, Value arena, const KernelShape &shape) {
+MemRefType Scratch::copiesType(OpBuilder &builder, const KernelShape &shape) {
   Layout layout{shape.type.getIntOrFloatBitWidth() / 8};
-  forEachView(shape, [&](Value Scratch::*member, std::initializer_list<int64_t> sizes) {
-    Value offset = e.index(layout.place(sizes));
-    this->*member =
-        memref::ViewOp::create(e.builder, e.loc, MemRefType::get(sizes, shape.type), arena, offset, ValueRange{});
-  });
+  forEachCopy(shape, [&](Value Scratch::*, std::initializer_list<int64_t> sizes) { layout.place(sizes); });
+  return bytesType(builder, layout);
+}
+
+Scratch::Scratch(Emitter &e, Value arena, Value copies, const KernelShape &shape) {
+  auto view = [&](Layout &layout, Value memory) {
+    return [&, memory](Value Scratch::*member, std::initializer_list<int64_t> sizes) {
+      Value offset = e.index(layout.place(sizes));
+      this->*member =
+          memref::ViewOp::create(e.builder, e.loc, MemRefType::get(sizes, shape.type), memory, offset, ValueRange{});
+    };
+  };
+  Layout arenaLayout{shape.type.getIntOrFloatBitWidth() / 8}, copiesLayout = arenaLayout;
+  forEachView(shape, view(arenaLayout, arena));
+  if (copies)
+    forEachCopy(shape, view(copiesLayout, copies));
 }

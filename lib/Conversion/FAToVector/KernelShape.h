@@ -16,13 +16,14 @@ struct KernelShape {
   int64_t numLanes() const { return numSubTiles() * table.subTile(); }
 };
 
-/// Views of the scratch arena. Rows hold one sub-tile of queries (`subTile` lanes); sub-tile s owns rows [s * n, (s +
-/// 1) * n).
+/// Views of two scratch arenas: what lives as long as a state, and copies of key and value tiles. Rows of the former hold
+/// one sub-tile of queries (n = `subTile` lanes); sub-tile s owns rows [s * n, (s + 1) * n).
 class Scratch {
 public:
-  Scratch(Emitter &e, Value arena, const KernelShape &shape);
-  static int64_t bytes(const KernelShape &shape);
+  /// `copies` may be null when no copy is used.
+  Scratch(Emitter &e, Value arena, Value copies, const KernelShape &shape);
   static MemRefType arenaType(OpBuilder &builder, const KernelShape &shape);
+  static MemRefType copiesType(OpBuilder &builder, const KernelShape &shape);
 
   Value queries;   ///< (numSubTiles * depth) x subTile: Q^T, scaled
   Value output;    ///< (numSubTiles * depthV) x subTile: O^T, unnormalised

@@ -33,7 +33,7 @@ func::FuncOp mlir::fa::cpu::emitRaiseFunction(OpBuilder &builder, Location loc, 
   builder.setInsertionPointToStart(entry);
   Emitter e(builder, loc, shape.type, shape.table);
   const int64_t vectors = shape.table.queryVectors;
-  Scratch scratch(e, entry->getArgument(vectors), shape);
+  Scratch scratch(e, entry->getArgument(vectors), Value(), shape);
   Value subTile = entry->getArgument(vectors + 1), rows = entry->getArgument(vectors + 2);
   Value outputRow = e.mul(subTile, shape.depthV);
   for (int64_t i = 0; i < vectors; ++i) {

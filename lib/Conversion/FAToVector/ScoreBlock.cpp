@@ -66,7 +66,7 @@ LogicalResult StepBuilder::emitScoreRow(Value subTile, Value row, Value masked) 
   Value keyIndex = e.add(firstKey, row), lastKey = e.sub(seqKv, e.index(1));
   Value clampedKey = e.min(keyIndex, lastKey);
   Value first = e.add(firstQuery, e.mul(subTile, e.table.subTile()));
-  Value lastQuery = e.broadcast(e.sub(operands.seqQ, e.index(1)));
+  Value lastQuery = e.broadcast(e.sub(seqQ, e.index(1)));
   for (int64_t i = 0; i < e.table.queryVectors; ++i) {
     Value x = e.load(scratch.scores, row, e.index(i * lanes));
     Value queries = e.lanesFrom(e.add(first, i * lanes));

@@ -28,11 +28,12 @@ public:
 private:
   LogicalResult checkSteps();
   KernelShape shapeOf();
-  Value allocateArena(func::FuncOp kernel);
+  Value allocateScratch(MemRefType type);
   void lowerInit();
   LogicalResult lowerStep(StepOp step);
   void lowerFinish(FinishOp finish);
   FailureOr<func::FuncOp> stepFunction(StepOp step, ArrayRef<Value> captured);
+  LogicalResult emitStepBody(StepOp step, const StepOperands &operands);
   Value scaleFactor(Emitter &e, StepOp step);
   std::string uniqueName(StringRef suffix);
 
@@ -48,7 +49,7 @@ private:
   VectorUnit unit;
   OpBuilder builder;
   KernelShape shape;
-  Value arena;
+  Value arena, copies;
   func::FuncOp kernel, raise;
   std::vector<Shared> functions;
 };
@@ -60,7 +61,9 @@ LogicalResult StateLowering::lower() {
   if (failed(checkSteps()))
     return failure();
   shape = shapeOf();
-  arena = allocateArena(kernel);
+  OpBuilder types(kernel);
+  arena = allocateScratch(Scratch::arenaType(types, shape));
+  copies = allocateScratch(Scratch::copiesType(types, shape));
   lowerInit();
   // A masked step first: `full` ones then share its function.
   for (bool full : {false, true})
@@ -113,14 +116,13 @@ KernelShape StateLowering::shapeOf() {
     result.copyKeys |= classifyTile(step.getKey().getType(), result.type) != TileAccess::InPlace;
     result.copyValues |= classifyTile(step.getValue().getType(), result.type) != TileAccess::InPlace;
   }
-  result.table = selectBlockTable(unit.bits, unit.avx512, result.type, result.tileKv);
+  result.table = selectBlockTable(unit.bits, unit.avx512, result.type, result.tileQ, result.tileKv);
   return result;
 }
 
-Value StateLowering::allocateArena(func::FuncOp kernel) {
+Value StateLowering::allocateScratch(MemRefType type) {
   OpBuilder entry = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Location loc = chain.init.getLoc();
-  MemRefType type = Scratch::arenaType(entry, shape);
   IntegerAttr alignment = entry.getI64IntegerAttr(64);
   if (type.getDimSize(0) <= maxStackBytes)
     return memref::AllocaOp::create(entry, loc, type, ValueRange{}, alignment);
@@ -147,7 +149,7 @@ Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
 void StateLowering::lowerInit() {
   builder.setInsertionPoint(chain.init);
   Emitter e(builder, chain.init.getLoc(), shape.type, shape.table);
-  Scratch scratch(e, arena, shape);
+  Scratch scratch(e, arena, Value(), shape);
   Value zero = e.index(0), zeros = e.splat(0.0);
   Value unseen = e.splat(-std::numeric_limits<double>::infinity());
   const int64_t lanes = shape.table.lanes;
@@ -177,6 +179,48 @@ std::string StateLowering::uniqueName(StringRef suffix) {
   return name;
 }
 
+namespace {
+
+/// Constants, dims and index arithmetic are repeated in the step's function, where the mask analysis can read them.
+bool isRepeated(Operation *op) {
+  return op && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::DimOp>(op) || isa<arith::ArithDialect>(op->getDialect()));
+}
+
+/// What `value` is computed from, as far as operations are repeated.
+void collectLeaves(Value value, SetVector<Value> &leaves) {
+  Operation *def = value.getDefiningOp();
+  if (!isRepeated(def))
+    leaves.insert(value);
+  else
+    for (Value operand : def->getOperands())
+      collectLeaves(operand, leaves);
+}
+
+Value repeat(OpBuilder &builder, Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *def = value.getDefiningOp();
+  for (Value operand : def->getOperands())
+    repeat(builder, operand, mapping);
+  builder.clone(*def, mapping);
+  return mapping.lookup(value);
+}
+
+/// A copy of `step` whose regions capture values of the builder's function only. Not a valid operation (its state is
+/// elsewhere): the caller erases it.
+StepOp importStep(OpBuilder &builder, StepOp step, IRMapping &mapping) {
+  for (Region *region : {&step.getScore(), &step.getMask()}) {
+    SetVector<Value> used;
+    getUsedValuesDefinedAbove(*region, used);
+    for (Value value : used)
+      repeat(builder, value, mapping);
+  }
+  return cast<StepOp>(builder.clone(*step, mapping));
+}
+
+} // namespace
+
 FailureOr<StateLowering::Shared *> StateLowering::sharedFunction(StepOp step) {
   for (Shared &shared : functions) {
     StepOp other = shared.step;
@@ -186,27 +230,21 @@ FailureOr<StateLowering::Shared *> StateLowering::sharedFunction(StepOp step) {
     if (sameTensors && sameMask && sameRegion(step.getScore(), other.getScore()))
       return &shared;
   }
-  SetVector<Value> used;
-  for (Region *region : {&step.getScore(), &step.getMask()})
+  SetVector<Value> leaves;
+  for (Region *region : {&step.getScore(), &step.getMask()}) {
+    SetVector<Value> used;
     getUsedValuesDefinedAbove(*region, used);
-  SmallVector<Value> captured;
-  for (Value value : used)
-    captured.push_back(value);
+    for (Value value : used)
+      collectLeaves(value, leaves);
+  }
+  for (Value tensor : {step.getQuery(), step.getKey(), step.getValue()})
+    leaves.remove(tensor);
+  SmallVector<Value> captured = leaves.takeVector();
   FailureOr<func::FuncOp> function = stepFunction(step, captured);
   if (failed(function))
     return failure();
   functions.push_back({step, captured, *function});
   return &functions.back();
-}
-
-/// The region with captured values replaced: constants are cloned to the builder's position, others are arguments.
-void importRegion(OpBuilder &builder, Region &from, Region &to, IRMapping &mapping) {
-  SetVector<Value> used;
-  getUsedValuesDefinedAbove(from, used);
-  for (Value value : used)
-    if (Operation *def = value.getDefiningOp(); def && def->hasTrait<OpTrait::ConstantLike>())
-      mapping.map(value, builder.clone(*def)->getResult(0));
-  from.cloneInto(&to, mapping);
 }
 
 FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value> captured) {
@@ -216,7 +254,8 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   if (!raise)
     raise = emitRaiseFunction(builder, loc, uniqueName("_raise"), shape);
   Type index = builder.getIndexType();
-  SmallVector<Type> types{arena.getType(), step.getKey().getType(), step.getValue().getType()};
+  SmallVector<Type> types{arena.getType(), copies.getType(), step.getQuery().getType(), step.getKey().getType(),
+                          step.getValue().getType()};
   types.append(7, index);
   types.push_back(builder.getI1Type());
   for (Value value : captured)
@@ -227,20 +266,35 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   auto argument = [&](unsigned n) { return entry->getArgument(n); };
-  StepOperands operands{argument(0), argument(1), argument(2), argument(3), argument(4), argument(5),
-                        argument(6), argument(7), argument(8), argument(9), argument(10)};
+  StepOperands operands{argument(0), argument(1), argument(2), argument(3), argument(4),  argument(5),
+                        argument(6), argument(7), argument(8), argument(9), argument(10), argument(11), argument(12)};
   IRMapping mapping;
+  mapping.map(ArrayRef<Value>{step.getQuery(), step.getKey(), step.getValue()},
+              ArrayRef<Value>{operands.query, operands.key, operands.value});
   for (auto [n, value] : llvm::enumerate(captured))
-    mapping.map(value, entry->getArgument(11 + n));
-  Region score, mask;
-  importRegion(builder, step.getScore(), score, mapping);
-  importRegion(builder, step.getMask(), mask, mapping);
-  Emitter e(builder, loc, shape.type, shape.table);
-  StepBuilder body(e, shape, operands, score.empty() ? nullptr : &score, mask.empty() ? nullptr : &mask, raise, {});
-  if (failed(body.emit()))
+    mapping.map(value, entry->getArgument(13 + n));
+  StepOp imported = importStep(builder, step, mapping);
+  LogicalResult result = emitStepBody(imported, operands);
+  imported.erase();
+  if (failed(result))
     return failure();
   func::ReturnOp::create(builder, loc);
   return function;
+}
+
+LogicalResult StateLowering::emitStepBody(StepOp step, const StepOperands &operands) {
+  Emitter e(builder, step.getLoc(), shape.type, shape.table);
+  Region *score = step.getScore().empty() ? nullptr : &step.getScore();
+  Region *mask = step.getMask().empty() ? nullptr : &step.getMask();
+  std::optional<SubTileBounds> bounds;
+  if (mask) {
+    auto computed = SubTileBounds::compute(*mask, shape, operands.query, operands.key, operands.value, step.getLoc());
+    if (failed(computed))
+      return failure();
+    if (*computed)
+      bounds.emplace(std::move(**computed));
+  }
+  return StepBuilder(e, shape, operands, score, mask, raise, bounds ? &*bounds : nullptr).emit();
 }
 
 LogicalResult StateLowering::lowerStep(StepOp step) {
@@ -249,9 +303,10 @@ LogicalResult StateLowering::lowerStep(StepOp step) {
     return failure();
   builder.setInsertionPoint(step);
   Location loc = step.getLoc();
-  Value seqQ = memref::DimOp::create(builder, loc, step.getQuery(), 2);
   Value full = arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), step.getFull());
   SmallVector<Value> arguments{arena,
+                               copies,
+                               step.getQuery(),
                                step.getKey(),
                                step.getValue(),
                                step.getQueryBatch(),
@@ -260,7 +315,7 @@ LogicalResult StateLowering::lowerStep(StepOp step) {
                                step.getKeyHead(),
                                step.getQueryTile(),
                                step.getKeyTile(),
-                               seqQ,
+                               arith::ConstantIndexOp::create(builder, loc, 0),
                                full};
   arguments.append((*shared)->captured);
   func::CallOp::create(builder, loc, (*shared)->function, arguments);
@@ -270,7 +325,7 @@ LogicalResult StateLowering::lowerStep(StepOp step) {
 void StateLowering::lowerFinish(FinishOp finish) {
   builder.setInsertionPoint(finish);
   Emitter e(builder, finish.getLoc(), shape.type, shape.table);
-  Scratch scratch(e, arena, shape);
+  Scratch scratch(e, arena, Value(), shape);
   Value seqQ = memref::DimOp::create(builder, e.loc, finish.getOutput(), 2);
   Value first = e.mul(finish.getQueryTile(), shape.tileQ);
   Value count = e.min(e.sub(seqQ, first), e.index(shape.tileQ));

@@ -6,22 +6,23 @@ using namespace mlir;
 using namespace mlir::fa::cpu;
 
 StepBuilder::StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score,
-                         Region *mask, func::FuncOp raise, RangeFn rangeOf)
-    : e(e), shape(shape), operands(operands), score(score), mask(mask), raise(raise), rangeOf(std::move(rangeOf)),
-      scratch(e, operands.arena, shape) {}
+                         Region *mask, func::FuncOp raise, const SubTileBounds *bounds)
+    : e(e), shape(shape), operands(operands), score(score), mask(mask), raise(raise), bounds(bounds),
+      scratch(e, operands.arena, operands.copies, shape) {}
 
 LogicalResult StepBuilder::emit() {
+  seqQ = memref::DimOp::create(e.builder, e.loc, operands.query, 2);
   seqKv = memref::DimOp::create(e.builder, e.loc, operands.key, 2);
   firstKey = e.mul(operands.keyTile, shape.tileKv);
   numKeys = e.min(e.sub(seqKv, firstKey), e.index(shape.tileKv));
   firstQuery = e.mul(operands.queryTile, shape.tileQ);
   TileRows keyTile{operands.key, operands.keyBatch, operands.keyHead, firstKey, numKeys};
   TileRows valueTile{operands.value, operands.keyBatch, operands.keyHead, firstKey, numKeys};
-  keys = emitTileView(e, keyTile, shape.depth, scratch.keys);
-  values = emitTileView(e, valueTile, shape.depthV, scratch.values);
+  keys = emitTileView(e, keyTile, shape.depth, scratch.keys, operands.copyOffset);
+  values = emitTileView(e, valueTile, shape.depthV, scratch.values, operands.copyOffset);
   Value finite = mask || score ? valuesAreFinite() : Value();
 
-  Value numQueries = e.min(e.sub(operands.seqQ, firstQuery), e.index(shape.tileQ));
+  Value numQueries = e.min(e.sub(seqQ, firstQuery), e.index(shape.tileQ));
   LogicalResult result = success();
   e.loop(e.index(0), e.ceilDiv(numQueries, shape.table.subTile()), 1, [&](Value subTile) {
     KeyRange range = rangeOfSubTile(subTile);
@@ -50,7 +51,11 @@ KeyRange StepBuilder::rangeOfSubTile(Value subTile) {
   KeyRange whole{zero, numKeys, zero, e.roundDown(numKeys, shape.table.keys)};
   if (!mask)
     return whole;
-  KeyRange masked = rangeOf ? rangeOf(e, subTile, firstQuery, firstKey, numKeys) : KeyRange{zero, numKeys, zero, zero};
+  KeyRange masked{zero, numKeys, zero, zero};
+  if (bounds) {
+    SubTileBounds::Position position{operands.batch, operands.head, operands.queryTile, subTile, firstKey, numKeys};
+    masked = bounds->emit(e, position, seqQ, seqKv);
+  }
   auto pick = [&](Value full, Value partial) { return e.select(operands.full, full, partial); };
   return {pick(whole.lower, masked.lower), pick(whole.upper, masked.upper), pick(whole.fullLower, masked.fullLower),
           pick(whole.fullUpper, masked.fullUpper)};

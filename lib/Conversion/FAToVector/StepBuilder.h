@@ -1,6 +1,7 @@
 // The body of fa.step: S^T = K Q^T block by block with the exponential in its epilogue, then O^T += V^T P^T.
 #pragma once
 #include "KernelShape.h"
+#include "SubTileBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Region.h"
 
@@ -16,31 +17,24 @@ func::FuncOp emitRaiseFunction(OpBuilder &builder, Location loc, StringRef name,
 
 /// Values that one step works on.
 struct StepOperands {
-  Value arena, key, value;
+  Value arena, copies, query, key, value;
   Value batch, head; ///< of the query, as regions see them
   Value keyBatch, keyHead;
   Value queryTile, keyTile;
-  Value seqQ;
+  Value copyOffset; ///< 0 (see emitTileView)
   Value full; ///< i1: every pair of the tile is visible and exists
-};
-
-/// Keys of the tile that one sub-tile of queries visits, and those that all its queries see; relative to the key tile.
-struct KeyRange {
-  Value lower, upper, fullLower, fullUpper;
 };
 
 class StepBuilder {
 public:
-  /// `score` and `mask` may be null; their bodies use only values that dominate the builder's position. `rangeOf` gives
-  /// the bounds of one sub-tile for a masked step (null: every key, none of them full).
-  using RangeFn = std::function<KeyRange(Emitter &e, Value subTile, Value firstQuery, Value firstKey, Value numKeys)>;
+  /// `score` and `mask` may be null; their bodies use only values that dominate the builder's position. `bounds` (may be
+  /// null) bounds the keys of sub-tiles in a masked step.
   StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score, Region *mask,
-              func::FuncOp raise, RangeFn rangeOf);
+              func::FuncOp raise, const SubTileBounds *bounds);
 
   LogicalResult emit();
 
 private:
-  Value numValidKeys();
   Value valuesAreFinite();
   KeyRange rangeOfSubTile(Value subTile);
   SmallVector<Value> emitDotProducts(Value subTile, Value block);
@@ -59,9 +53,9 @@ private:
   StepOperands operands;
   Region *score, *mask;
   func::FuncOp raise;
-  RangeFn rangeOf;
+  const SubTileBounds *bounds;
   Scratch scratch;
-  Value seqKv, firstKey, numKeys, firstQuery, keys, values;
+  Value seqQ, seqKv, firstKey, numKeys, firstQuery, keys, values;
 };
 
 } // namespace mlir::fa::cpu

@@ -78,22 +78,26 @@ TileAccess mlir::fa::cpu::classifyTile(MemRefType tensor, Type computeType) {
   return known ? TileAccess::InPlace : TileAccess::Runtime;
 }
 
-Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy) {
+Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy,
+                                Value copyOffset) {
   auto layout = StridedLayoutAttr::get(e.builder.getContext(), ShapedType::kDynamic, {depth, 1});
   auto viewType = MemRefType::get({ShapedType::kDynamic, depth}, e.type, layout);
   auto metadata = memref::ExtractStridedMetadataOp::create(e.builder, e.loc, tile.tensor);
   ValueRange strides = metadata.getStrides();
-  auto inPlace = [&]() -> SmallVector<Value> {
-    Value offset = e.add(metadata.getOffset(), e.mul(tile.batch, strides[0]));
-    offset = e.add(offset, e.add(e.mul(tile.head, strides[1]), e.mul(tile.row, strides[2])));
+  auto view = [&](Value base, Value offset) -> SmallVector<Value> {
     SmallVector<OpFoldResult> sizes{tile.count, e.builder.getIndexAttr(depth)};
     SmallVector<OpFoldResult> rowStrides{e.builder.getIndexAttr(depth), e.builder.getIndexAttr(1)};
-    return {memref::ReinterpretCastOp::create(e.builder, e.loc, viewType, metadata.getBaseBuffer(),
-                                              OpFoldResult(offset), sizes, rowStrides)};
+    return {memref::ReinterpretCastOp::create(e.builder, e.loc, viewType, base, OpFoldResult(offset), sizes,
+                                              rowStrides)};
   };
-  auto copied = [&]() -> SmallVector<Value> {
+  auto inPlace = [&]() {
+    Value offset = e.add(metadata.getOffset(), e.mul(tile.batch, strides[0]));
+    offset = e.add(offset, e.add(e.mul(tile.head, strides[1]), e.mul(tile.row, strides[2])));
+    return view(metadata.getBaseBuffer(), offset);
+  };
+  auto copied = [&]() {
     copyTile(e, tile, depth, copy);
-    return {memref::CastOp::create(e.builder, e.loc, viewType, copy)};
+    return view(copy, copyOffset);
   };
   switch (classifyTile(cast<MemRefType>(tile.tensor.getType()), e.type)) {
   case TileAccess::InPlace:

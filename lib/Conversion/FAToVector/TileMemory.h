@@ -17,8 +17,10 @@ struct TileRows {
   Value tensor, batch, head, row, count;
 };
 
-/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`.
-Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy);
+/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. `copyOffset` is 0, but must not be a
+/// constant: the view then has the form of a tile in place, for which LLVM keeps one pointer per row. Where it can see
+/// the address, it recomputes rows in the innermost loop and spills (a third of the speed).
+Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy, Value copyOffset);
 
 /// Writes Q^T * factor for every lane of the query tile. Lanes past the last query repeat it, so that every lane holds
 /// data of the tensor. `factor` is a scalar of the computing type.

@@ -141,13 +141,21 @@ static std::unique_ptr<mlir::fa::JitModule> compile(const std::string &ir, Form 
     pm.addPass(mlir::fa::createLowerNaivePass());
   else
     mlir::fa::buildKernelsPipeline(pm, mlir::fa::ScheduleOptions());
-  mlir::fa::buildCpuLoopsPipeline(pm);
+  if (form == Form::Vector || form == Form::Vector128) {
+    mlir::fa::VectorUnitOptions unit;
+    auto features = mlir::fa::enabledFeatures(mlir::UnknownLoc::get(&context), {});
+    if (form == Form::Vector && succeeded(features))
+      mlir::fa::selectVectorUnit(*features, unit);
+    mlir::fa::buildCpuVectorPipeline(pm, unit);
+  } else {
+    mlir::fa::buildCpuLoopsPipeline(pm);
+  }
   if (failed(pm.run(*module))) {
     ADD_FAILURE() << "the pipeline failed on\n" << ir;
     return nullptr;
   }
   mlir::fa::CpuOptions options;
-  options.irLevel = 2;
+  options.irLevel = form == Form::Vector || form == Form::Vector128 ? 0 : 2;
   auto object = mlir::fa::compileToObject(*module, options);
   EXPECT_TRUE(succeeded(object));
   if (failed(object))

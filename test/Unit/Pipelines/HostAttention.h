@@ -1,4 +1,4 @@
-// One small attention in host memory, compiled through the portable CPU pipeline in any of its forms and called as a
+// One small attention in host memory, compiled through the CPU pipelines in any of their forms and called as a
 // host function: kernels, launches and allocations included.
 #pragma once
 #include "fa/Reference/Verdict.h"
@@ -8,9 +8,10 @@
 
 namespace fa::test {
 
-/// The tiled orders and the unfused form.
-enum class Form { QueryOuter, KeyOuter, Naive };
-inline constexpr Form allForms[] = {Form::QueryOuter, Form::KeyOuter, Form::Naive};
+/// The tiled orders and the unfused form as plain loops; vector code for this machine's vector unit, and for any with 128
+/// bits.
+enum class Form { QueryOuter, KeyOuter, Naive, Vector, Vector128 };
+inline constexpr Form allForms[] = {Form::QueryOuter, Form::KeyOuter, Form::Naive, Form::Vector, Form::Vector128};
 
 /// A strided tensor inside a buffer whose other elements hold a canary.
 class HostArray {

@@ -25,6 +25,29 @@ def ExpandMasksPass : Pass<"fa-expand-masks"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def FoldQueryGroupsPass : Pass<"fa-fold-query-groups"> {
+  let summary = "query heads that share keys become rows of one query tile";
+  let description = [{
+    For decoding with grouped heads: one query against many keys reads each key once for the whole group instead of once for
+    each query head, and fills G lanes instead of one.
+
+    Requires: memrefs, no named masks (`fa-expand-masks`). Guarantees: an attention of one query with Hq = G Hkv, G > 1, all
+    static, works on views of query and outputs with Hkv heads of G queries; regions see the head and the query of the
+    original. Leaves alone: attention with more than one query, and sizes that are not static.
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : memref<1x32x1x128xf32>, memref<1x8x8192x128xf32>, memref<1x8x8192x128xf32>) ...
+    ```
+    becomes
+    ```mlir
+    %e = memref.expand_shape %q [[0], [1, 2], [3], [4]] ... : memref<1x32x1x128xf32> into memref<1x8x4x1x128xf32>
+    %s = memref.subview %e ... to memref<1x8x4x128xf32, strided<[4096, 512, 128, 1]>>
+    fa.attention ins(%s, %k, %v : ...) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def SelectSchedulePass : Pass<"fa-select-schedule"> {
   let summary = "attach a schedule: the only place tile sizes come from";
   let description = [{

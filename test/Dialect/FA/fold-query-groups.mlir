@@ -1,0 +1,39 @@
+// RUN: fa-opt %s --fa-fold-query-groups | FileCheck %s
+// RUN: fa-opt %s --fa-kernels-pipeline=fold-groups | FileCheck %s --check-prefix=KERNEL
+
+// The four heads of a group become rows; regions see the original head and query.
+// CHECK-LABEL: func.func @decode
+// CHECK: %[[QE:.*]] = memref.expand_shape %{{.*}} {{\[\[}}0], [1, 2], [3], [4]] output_shape [1, 2, 4, 1, 16] : memref<1x8x1x16xf32> into memref<1x2x4x1x16xf32>
+// CHECK: %[[Q:.*]] = memref.subview %[[QE]]{{.*}} to memref<1x2x4x16xf32, strided<[128, 64, 16, 1]>>
+// CHECK: fa.attention ins(%[[Q]], %{{.*}}, %{{.*}} : memref<1x2x4x16xf32, strided<[128, 64, 16, 1]>>, memref<1x2x64x16xf32>
+// CHECK: (%{{.*}}: f32, %{{.*}}: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index)
+// CHECK: %[[FOUR:.*]] = arith.constant 4 : index
+// CHECK: %[[P:.*]] = arith.muli %[[H]], %[[FOUR]]
+// CHECK: %[[HEAD:.*]] = arith.addi %[[P]], %[[I]]
+// CHECK: memref.load %{{.*}}[%[[HEAD]]]
+// KERNEL-LABEL: func.func @decode_kernel
+// KERNEL-SAME: memref<1x8x1x16xf32>
+// KERNEL: fa.step
+func.func @decode(%q: memref<1x8x1x16xf32>, %k: memref<1x2x64x16xf32>, %v: memref<1x2x64x16xf32>,
+                  %o: memref<1x8x1x16xf32>, %lse: memref<1x8x1xf32>, %slopes: memref<8xf32>) {
+  fa.attention ins(%q, %k, %v : memref<1x8x1x16xf32>, memref<1x2x64x16xf32>, memref<1x2x64x16xf32>)
+               outs(%o, %lse : memref<1x8x1x16xf32>, memref<1x8x1xf32>)
+               score (%s: f32, %b: index, %h: index, %i: index, %j: index) {
+    %slope = memref.load %slopes[%h] : memref<8xf32>
+    %sum = arith.addf %s, %slope : f32
+    fa.yield %sum : f32
+  }
+  return
+}
+
+// Several queries, or one kv head for each query head: nothing to fold.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: memref.expand_shape
+func.func @left_alone(%q: memref<1x8x2x16xf32>, %q1: memref<1x2x1x16xf32>, %k: memref<1x2x64x16xf32>,
+                      %o: memref<1x8x2x16xf32>, %o1: memref<1x2x1x16xf32>) {
+  fa.attention ins(%q, %k, %k : memref<1x8x2x16xf32>, memref<1x2x64x16xf32>, memref<1x2x64x16xf32>)
+               outs(%o : memref<1x8x2x16xf32>)
+  fa.attention ins(%q1, %k, %k : memref<1x2x1x16xf32>, memref<1x2x64x16xf32>, memref<1x2x64x16xf32>)
+               outs(%o1 : memref<1x2x1x16xf32>)
+  return
+}
