@@ -1,11 +1,12 @@
 """Attention on this machine's CPU: our kernels against the machine's limits and against other libraries, in one run.
 
-    ninja -C build fa-run fa-bench-peaks
+    ninja -C build fa-run fa-bench-peaks fa-bench-gemm-flash
     python3 bench/cpu/bench.py --build build --json results.json --svg docs/images/cpu-benchmark.svg --markdown table.md
 
 Every row is measured round by round: ours, then each peer, so that a change of clock or load meets all of them. The figure
 of a row is the median of its runs; rates count 2 (D + Dv) operations per visible pair. Peers are used when they can be
-imported: PyTorch (scaled_dot_product_attention, contiguous, warm, with the given number of threads).
+found: PyTorch (scaled_dot_product_attention, contiguous, warm, with the given number of threads), and FlashAttention in
+blocks of 256 x 512 over the f32 matrix products of OpenBLAS and oneDNN (--openblas, --onednn: their shared libraries).
 """
 import argparse
 import json
@@ -115,6 +116,9 @@ class Ours:
 class Torch:
     name = "PyTorch"
 
+    def takes(self, row):
+        return True
+
     def __init__(self):
         import torch
         self.torch = torch
@@ -150,12 +154,36 @@ class Torch:
         return times
 
 
-def find_peers():
+class GemmFlash:
+    """FlashAttention over a library's matrix product (gemm_flash.cpp): f32, one head, one thread."""
+
+    def __init__(self, name, version, build, library, kind):
+        self.name, self.version, self.library, self.kind = name, version, library, kind
+        self.tool = os.path.join(build, "bin", "fa-bench-gemm-flash")
+
+    def takes(self, row):
+        return row.dtype == "f32" and row.heads == 1 and row.threads == 1 and row.layout == "bhsd"
+
+    def seconds(self, row, repeat):
+        command = [self.tool, self.library, self.kind, str(row.n), str(row.nk), str(row.depth), row.mask.split()[0],
+                   str(repeat)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        folder = os.path.dirname(self.library)
+        environment["LD_LIBRARY_PATH"] = folder + ":" + environment.get("LD_LIBRARY_PATH", "")
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        return json.loads(done.stdout)
+
+
+def find_peers(options):
     peers = []
+    for name, library, kind in (("OpenBLAS", options.openblas, "blas"), ("oneDNN", options.onednn, "dnnl")):
+        if library:
+            version = os.path.basename(os.path.realpath(library)).split(".so")[-1].strip(".") or "-"
+            peers.append(GemmFlash(name, version, options.build, library, kind))
     try:
         peers.append(Torch())
-    except ImportError:
-        print("PyTorch is not installed: its column is left out", file=sys.stderr)
+    except ImportError as error:
+        print(f"PyTorch is not used: {error}", file=sys.stderr)
     return peers
 
 
@@ -201,8 +229,8 @@ def markdown(results):
         what += f", {entry['threads']} thread" + ("s" if entry["threads"] > 1 else "")
         unit, key = ("GB/s", "gbytes") if entry["name"] == "decode" else ("GFLOP/s", "gflops")
         cells = [what, f"{entry[key]['fa']:.1f} {unit}", f"{100 * entry['share']:.0f} % of {entry['limit']}"]
-        cells += [f"{entry[key][name]:.1f}" for name in peers]
-        cells += [f"{entry[key]['fa'] / entry[key][name]:.2f}" for name in peers]
+        cells += [f"{entry[key][name]:.1f}" if name in entry[key] else "" for name in peers]
+        cells += [f"{entry[key]['fa'] / entry[key][name]:.2f}" if name in entry[key] else "" for name in peers]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -223,11 +251,13 @@ def main():
     parser.add_argument("--fastest", action="store_true",
                         help="report the fastest run instead of the median (for a machine that others use)")
     parser.add_argument("--only", help="rows whose name, dtype or mask is this")
+    parser.add_argument("--openblas", help="shared library of OpenBLAS")
+    parser.add_argument("--onednn", help="shared library of oneDNN")
     parser.add_argument("--json", help="write all figures here")
     parser.add_argument("--svg", help="write the plot here")
     parser.add_argument("--markdown", help="write the table here")
     options = parser.parse_args()
-    peers = find_peers()
+    peers = find_peers(options)
     cores = len(os.sched_getaffinity(0))
     peaks_tool = os.path.join(options.build, "bin", "fa-bench-peaks")
     read_peaks = lambda: json.loads(subprocess.run([peaks_tool, str(min(cores, 2))], capture_output=True, text=True,
@@ -239,7 +269,7 @@ def main():
     for row in rows(options.quick):
         if row.threads > cores or options.only not in (None, row.name, row.dtype, row.mask):
             continue
-        entry = describe(row, measure(row, [ours, *peers], options.rounds), results["peaks"], statistic)
+        entry = describe(row, measure(row, [ours, *(peer for peer in peers if peer.takes(row))], options.rounds), results["peaks"], statistic)
         results["rows"].append(entry)
         print(markdown({**results, "rows": [entry]}).splitlines()[-1], flush=True)
     # The limits are measured at both ends of the run; the higher ones count.

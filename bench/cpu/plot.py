@@ -27,6 +27,8 @@ def write_svg(results):
         parts.append(_text(LEFT - 8, y + BAR, _label(entry), anchor="end"))
         top = y
         for colour, system in zip(COLOURS, systems):
+            if system not in entry["gflops"]:
+                continue
             rate = entry["gflops"][system]
             parts.append(f'<rect x="{LEFT}" y="{y}" width="{rate * scale:.1f}" height="{BAR - 1}" fill="{colour}"/>')
             parts.append(_text(LEFT + rate * scale + 4, y + BAR - 2, f"{rate:.0f}", 9))

@@ -119,10 +119,6 @@ CodeCache::CodeCache(const Program &program, const CompileOptions &options) {
     text = "not used: stages are dumped";
     return;
   }
-  if (options.census) {
-    text = "not used: tiles are counted";
-    return;
-  }
   Expected<KernelCache> opened = KernelCache::open(options.cacheDirectory);
   if (!opened) {
     text = "not used: " + opened.message();

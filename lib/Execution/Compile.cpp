@@ -48,6 +48,9 @@ private:
     if (!found)
       return Status::success();
     found->fill(compileReport);
+    if (options.census && options.lowering != "naive")
+      if (Status status = takeCensusAgain(program, options); !status)
+        return status;
     return runner.run("load", [&]() -> Status {
       Expected<std::unique_ptr<CpuCode>> loaded = CpuCode::load(std::move(found->code), options.threads);
       if (!loaded)
@@ -55,6 +58,18 @@ private:
       code = std::move(*loaded);
       return Status::success();
     });
+  }
+
+  /// The cache has no census: it is compiled from the kernels again, outside of the report.
+  Status takeCensusAgain(const Program &program, const CompileOptions &options) {
+    CompileOptions quiet = options;
+    quiet.dump.clear();
+    CompileReport ignored;
+    mlir::OwningOpRef<mlir::ModuleOp> module = program.module().clone();
+    StageRunner runner(*module, quiet, ignored);
+    if (Status status = runner.runKernelStages("cpu"); !status)
+      return status;
+    return takeCensus(*module, program, options);
   }
 
   Status build(const Program &program, const CompileOptions &options) {

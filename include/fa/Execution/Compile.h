@@ -21,7 +21,7 @@ struct CompileOptions {
   std::string order;             ///< query_outer or key_outer; empty: query_outer
   unsigned threads = 0;          ///< 0: one for each core
   bool census = false;           ///< also compile what countTiles needs
-  std::string cacheDirectory;    ///< of compiled kernels (KernelCache.h); empty: none. Not used with dumps or a census
+  std::string cacheDirectory;    ///< of compiled kernels (KernelCache.h); empty: none. Not used when stages are dumped
   std::set<std::string> dump;    ///< names of stages whose IR `onStage` gets
   std::function<void(const std::string &stage, const std::string &ir)> onDump;
   std::function<void(const std::string &stage)> onStage; ///< called when a stage begins

@@ -10,6 +10,9 @@ struct KernelShape {
   int64_t depth = 0, depthV = 0;             ///< of query / key and of value / output
   int64_t tileQ = 0, tileKv = 0;             ///< rows of the query tile, keys of the key tile
   bool copyKeys = false, copyValues = false; ///< a key or value tile may be copied (strided, or another element type)
+  /// P = 2^(exponentScale (x - reference)): subtracted first, so that rounding x * exponentScale costs nothing where x is
+  /// large, and P is exactly 1 at the reference. Positive.
+  double exponentScale = 1.44269504088896340736;
   BlockTable table;
 
   int64_t numSubTiles() const { return llvm::divideCeil(tileQ, table.subTile()); }
@@ -28,7 +31,7 @@ public:
   Value queries;   ///< (numSubTiles * depth) x subTile: Q^T, scaled
   Value output;    ///< (numSubTiles * depthV) x subTile: O^T, unnormalised
   Value scores;    ///< tileKv x subTile: P^T of the sub-tile at work
-  Value reference; ///< numLanes: subtracted from scores, in powers of two; 0 until the row saw a key
+  Value reference; ///< numLanes: subtracted from scores; 0 until the row saw a key
   Value threshold; ///< numLanes: a score above it raises the reference; -inf until the row saw a key
   Value sum;       ///< numLanes: row sums
   Value keys;      ///< tileKv x depth, when copyKeys

@@ -45,10 +45,11 @@ func::FuncOp mlir::fa::cpu::emitRaiseFunction(OpBuilder &builder, Location loc, 
                                          e.splat(-std::numeric_limits<double>::infinity()));
     Value newReference = e.select(raised, maximum, oldReference);
     e.store(newReference, scratch.reference, position);
-    e.store(e.select(raised, e.addf(maximum, e.splat(raiseThreshold)), threshold), scratch.threshold, position);
+    e.store(e.select(raised, e.addf(maximum, e.splat(raiseThreshold / shape.exponentScale)), threshold), scratch.threshold, position);
     // A row that saw no key yet has nothing to rescale, and its old reference is not one.
     Value change = e.select(unseen, e.splat(0.0), e.subf(oldReference, newReference));
-    Value factor = emitExp2(e, e.select(raised, change, e.splat(0.0)));
+    Value exponent = e.mulf(change, e.splat(shape.exponentScale));
+    Value factor = emitExp2(e, e.select(raised, exponent, e.splat(0.0)));
     e.store(e.mulf(e.load(scratch.sum, position), factor), scratch.sum, position);
     scaleRows(e, scratch.output, outputRow, e.index(shape.depthV), column, factor);
     scaleRows(e, scratch.scores, e.index(0), rows, column, factor);

@@ -76,7 +76,7 @@ LogicalResult StepBuilder::emitScoreRow(Value subTile, Value row, Value masked) 
           cloneScalarRegion(e.builder, *score, {x, operands.batch, operands.head, queries, clampedKey}, emitGather);
       if (failed(y))
         return failure();
-      x = e.mulf(*y, e.splat(1.44269504088896340736));
+      x = *y;
     }
     FailureOr<Value> hidden = hide(x, queries, keyIndex, clampedKey);
     if (failed(hidden))
@@ -128,11 +128,12 @@ void StepBuilder::emitRaiseCheck(ArrayRef<Value> scores, Value subTile, Value bl
 
 void StepBuilder::emitExponentials(ArrayRef<Value> scores, Value subTile, Value block) {
   const int64_t vectors = e.table.queryVectors;
+  Value scale = e.splat(shape.exponentScale);
   for (int64_t i = 0; i < vectors; ++i) {
     Value position = e.add(e.mul(subTile, e.table.subTile()), i * e.table.lanes);
     Value reference = e.load(scratch.reference, position), sum = e.load(scratch.sum, position);
     for (int64_t r = 0; r < e.table.keys; ++r) {
-      Value p = emitExp2(e, e.subf(scores[r * vectors + i], reference));
+      Value p = emitExp2(e, e.mulf(e.subf(scores[r * vectors + i], reference), scale));
       sum = e.addf(sum, p);
       e.store(p, scratch.scores, e.add(block, r), e.index(i * e.table.lanes));
     }

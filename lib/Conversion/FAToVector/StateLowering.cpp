@@ -19,6 +19,17 @@ bool sameRegion(Region &a, Region &b) {
   return OperationEquivalence::isRegionEquivalentTo(&a, &b, OperationEquivalence::IgnoreLocations);
 }
 
+double staticScale(StepOp step) {
+  if (FloatAttr scale = step.getScaleAttr())
+    return scale.getValueAsDouble();
+  return 1.0 / std::sqrt(static_cast<double>(step.getQuery().getType().getDimSize(3)));
+}
+
+/// A score function needs the scaled logit, and a scale of (almost) 0 no exponent: 0 * -inf is NaN.
+bool staysInExponent(StepOp step) {
+  return !step.getDynamicScale() && step.getScore().empty() && std::abs(staticScale(step)) > 1e-20;
+}
+
 class StateLowering {
 public:
   StateLowering(StateChain &chain, const VectorUnit &unit) : chain(chain), unit(unit), builder(chain.init) {}
@@ -111,6 +122,8 @@ KernelShape StateLowering::shapeOf() {
     StepOp step = chain.steps.front();
     result.depth = step.getQuery().getType().getDimSize(3);
     result.tileKv = step.getTileKv();
+    if (staysInExponent(step))
+      result.exponentScale *= std::abs(staticScale(step));
   }
   for (StepOp step : chain.steps) {
     result.copyKeys |= classifyTile(step.getKey().getType(), result.type) != TileAccess::InPlace;
@@ -134,16 +147,14 @@ Value StateLowering::allocateScratch(MemRefType type) {
   return memory;
 }
 
+/// What queries are multiplied by when they are packed. A static scale stays in the exponent (shapeOf) but for its sign.
 Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
-  // A score function sees natural units; without one, exponents are base 2 from the start.
-  const double unitFactor = step.getScore().empty() ? 1.44269504088896340736 : 1.0;
-  if (Value dynamic = step.getDynamicScale()) {
-    Value factor = arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, unitFactor));
-    return e.mulf(dynamic, factor);
-  }
-  double scale =
-      step.getScaleAttr() ? step.getScaleAttr().getValueAsDouble() : 1.0 / std::sqrt(static_cast<double>(shape.depth));
-  return arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, scale * unitFactor));
+  if (Value dynamic = step.getDynamicScale())
+    return dynamic;
+  double scale = staticScale(step);
+  if (staysInExponent(step))
+    scale = std::copysign(1.0, scale);
+  return arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, scale));
 }
 
 void StateLowering::lowerInit() {

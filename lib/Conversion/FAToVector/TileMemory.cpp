@@ -147,9 +147,12 @@ void mlir::fa::cpu::emitPackQueries(Emitter &e, const Scratch &scratch, const Ke
 namespace {
 
 /// LSE of one vector of queries; `valid` lanes of it exist.
-void storeLse(Emitter &e, const Scratch &scratch, Value lse, const TileRows &queries, Value firstLane, Value valid) {
+void storeLse(Emitter &e, const Scratch &scratch, double exponentScale, Value lse, const TileRows &queries,
+              Value firstLane, Value valid) {
   Value log = math::Log2Op::create(e.builder, e.loc, e.load(scratch.sum, firstLane));
-  Value natural = e.mulf(e.addf(e.load(scratch.reference, firstLane), log), e.splat(0.693147180559945309417));
+  constexpr double ln2 = 0.693147180559945309417;
+  Value reference = e.mulf(e.load(scratch.reference, firstLane), e.splat(exponentScale * ln2));
+  Value natural = e.addf(reference, e.mulf(log, e.splat(ln2)));
   // The reference is not needed any more: its place holds the results, so that a loop can store those that exist.
   e.store(natural, scratch.reference, firstLane);
   e.loop(e.index(0), valid, 1, [&](Value lane) {
@@ -201,6 +204,6 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
         });
       });
     if (lse)
-      storeLse(e, scratch, lse, queries, firstLane, valid);
+      storeLse(e, scratch, shape.exponentScale, lse, queries, firstLane, valid);
   });
 }

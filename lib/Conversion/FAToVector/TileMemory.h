@@ -27,7 +27,7 @@ Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy, 
 void emitPackQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries, Value seqQ,
                      Value factor);
 
-/// O = acc / l for the `queries.count` rows that exist (0 where l is 0), and LSE = ln 2 * (m + log2 l) when `lse` is
+/// O = acc / l for the `queries.count` rows that exist (0 where l is 0), and LSE = ln 2 * (c m + log2 l), c the exponent scale, when `lse` is
 /// given.
 void emitStoreOutput(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries, Value lse);
 
