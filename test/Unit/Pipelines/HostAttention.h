@@ -1,6 +1,7 @@
 // One small attention in host memory, compiled through the CPU pipelines in any of their forms and called as a
 // host function: kernels, launches and allocations included.
 #pragma once
+#include "FullSweep.h"
 #include "fa/Reference/Verdict.h"
 #include <functional>
 #include <string>
@@ -8,10 +9,12 @@
 
 namespace fa::test {
 
-/// The tiled orders and the unfused form as plain loops; vector code for this machine's vector unit, and for any with 128
-/// bits.
+/// The tiled orders and the unfused form as plain loops; vector code for this machine's vector unit, and (full
+/// sweeps) for any with 128 bits.
 enum class Form { QueryOuter, KeyOuter, Naive, Vector, Vector128 };
-inline constexpr Form allForms[] = {Form::QueryOuter, Form::KeyOuter, Form::Naive, Form::Vector, Form::Vector128};
+inline const std::vector<Form> allForms =
+    fullSweep() ? std::vector{Form::QueryOuter, Form::KeyOuter, Form::Naive, Form::Vector, Form::Vector128}
+                : std::vector{Form::QueryOuter, Form::KeyOuter, Form::Naive, Form::Vector};
 
 /// A strided tensor inside a buffer whose other elements hold a canary.
 class HostArray {
