@@ -23,6 +23,9 @@ Expected<execution::Program> load(const Flags &flags) {
 
 /// --tile-map and --validate: what the loops visit, before anything runs.
 Status lookAtTiles(const Flags &flags, const execution::Program &program) {
+  // `--tile-map FILE.mlir` would overwrite the input.
+  if (flags.tileMap && !flags.tileMap->empty() && !flags.tileMap->ends_with(".svg"))
+    return makeError("expected a file name that ends in .svg for --tile-map, but got " + *flags.tileMap);
   Expected<execution::Tensors> tensors = execution::prepareTensors(program, flags.run);
   if (!tensors)
     return tensors.error();
