@@ -300,6 +300,12 @@ struct ConvertFAToLoops : fa::impl::ConvertFAToLoopsPassBase<ConvertFAToLoops> {
       if (failed(lowering.lower(region)))
         return signalPassFailure();
     lowering.cleanUp();
+    // A schedule on a kernel has done its work; without it, tools that do not know this dialect can read the result.
+    getOperation()->walk([](func::FuncOp function) {
+      for (NamedAttribute attribute : llvm::to_vector(function->getDiscardableAttrs()))
+        if (isa<FADialect>(attribute.getValue().getDialect()))
+          function->removeDiscardableAttr(attribute.getName());
+    });
   }
 };
 } // namespace
