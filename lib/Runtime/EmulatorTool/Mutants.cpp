@@ -63,8 +63,10 @@ std::vector<Mutant> makeMutants(const std::string &ptx) {
       if (statement.find("//") == 0 || !std::regex_search(statement, match, rule.pattern))
         continue;
       const std::string changed = std::regex_replace(statement, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
+      const std::string trapping = std::regex_replace(statement, rule.pattern, "trap;", std::regex_constants::format_first_only);
+      const std::string before = ptx.substr(0, begin), after = ptx.substr(end);
       mutants.push_back({rule.kind, rule.change, line, ++occurrences[{rule.kind, rule.change}], match.str(),
-                         ptx.substr(0, begin) + changed + ptx.substr(end)});
+                         before + changed + after, before + trapping + after});
     }
     begin = end + 1;
   }

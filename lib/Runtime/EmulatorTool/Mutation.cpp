@@ -24,6 +24,12 @@ std::string firstFinding(const SeedResult &result) {
   return result.launch.status ? "" : result.launch.status.message();
 }
 
+/// Whether these arguments reach the statement at all.
+bool isExecuted(Session &session, const Mutant &mutant) {
+  SeedResult result;
+  return session.run(session.seeds().front(), false, result, &mutant.probe) || !firstFinding(result).empty();
+}
+
 /// A mutant that cannot be loaded or launched counts as reported.
 Verdict judge(Session &session, const Mutant &mutant) {
   for (uint64_t seed : session.seeds()) {
@@ -36,9 +42,9 @@ Verdict judge(Session &session, const Mutant &mutant) {
   return {};
 }
 
-Json toJson(const Mutant &mutant, const Verdict &verdict) {
+Json toJson(const Mutant &mutant, const Verdict &verdict, bool executed) {
   Json json = {{"kind", mutant.kind}, {"change", mutant.change}, {"line", mutant.line}, {"statement", mutant.original},
-               {"reported", !verdict.by.empty()}};
+               {"executed", executed}, {"reported", !verdict.by.empty()}};
   if (!verdict.by.empty()) {
     json["seed"] = verdict.seed;
     json["finding"] = verdict.by;
@@ -66,16 +72,20 @@ int runMutants(Session &session, bool json, std::ostream &out, std::ostream &err
 
   std::map<std::string, std::pair<int, int>> rates; // kind -> reported, all
   Json list = Json::array();
-  int reported = 0, all = 0;
+  int reported = 0, all = 0, idle = 0;
   for (const Mutant &mutant : makeMutants(session.text())) {
     const Verdict verdict = judge(session, mutant);
+    const bool executed = !verdict.by.empty() || isExecuted(session, mutant);
+    if (json)
+      list.push_back(toJson(mutant, verdict, executed));
+    else if (verdict.by.empty())
+      out << (executed ? "survived" : "not executed") << ": line " << mutant.line << " (" << mutant.change << "): " << mutant.original << "\n";
+    idle += !executed;
+    if (!executed)
+      continue;
     auto &[kindReported, kindAll] = rates[mutant.kind];
     ++kindAll, ++all;
     kindReported += !verdict.by.empty(), reported += !verdict.by.empty();
-    if (json)
-      list.push_back(toJson(mutant, verdict));
-    else if (verdict.by.empty())
-      out << "survived: line " << mutant.line << " (" << mutant.change << "): " << mutant.original << "\n";
   }
   if (json) {
     out << Json{{"kernel", session.kernel()}, {"reported", reported}, {"mutants", list}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
@@ -84,7 +94,10 @@ int runMutants(Session &session, bool json, std::ostream &out, std::ostream &err
   Table table({"synchronisation", "reported", "mutants"});
   for (const auto &[kind, rate] : rates)
     table.add({kind, std::to_string(rate.first), std::to_string(rate.second)});
-  out << table.print() << "kernel '" << session.kernel() << "': " << reported << " of " << all << " mutants reported\n";
+  out << table.print() << "kernel '" << session.kernel() << "': " << reported << " of " << all << " mutants reported";
+  if (idle)
+    out << ", " << idle << " not executed by these arguments";
+  out << "\n";
   return reported == all ? exitClean : exitFindings;
 }
 

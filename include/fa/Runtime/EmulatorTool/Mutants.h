@@ -13,6 +13,7 @@ struct Mutant {
   int occurrence = 0;   ///< counts statements of this kind and change, from 1: stable when other lines move
   std::string original; ///< the statement
   std::string text;     ///< the whole PTX of the mutant
+  std::string probe;    ///< the PTX with a trap in place of the statement: clean only when it is never executed
 };
 
 /// All mutants of a PTX text, in order of their lines.
