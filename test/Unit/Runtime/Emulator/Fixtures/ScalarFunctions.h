@@ -66,8 +66,8 @@ FA_FUNCTION u32 intNarrow(u32 a, u32 b, u32 c) {
 FA_FUNCTION u32 intMinMax(u32 a, u32 b, u32 c) {
   s32 x = (s32)a < (s32)b ? (s32)a : (s32)b, y = (s32)b > (s32)c ? (s32)b : (s32)c;
   u32 u = a < c ? a : c, v = a > b ? a : b;
-  s32 distance = x > y ? x - (s32)u : y - (s32)v;
-  return (u32)distance ^ u * 3 ^ v;
+  u32 distance = x > y ? (u32)x - u : (u32)y - v;
+  return distance ^ u * 3 ^ v;
 }
 FA_FUNCTION u32 longArithmetic(u32 a, u32 b, u32 c) {
   u64 x = (u64)a << 32 | b, y = (u64)b << 32 | c;
