@@ -1,7 +1,5 @@
 // Passes that convert between dialects. Reference: docs/Passes/ConversionPasses.md.
 #pragma once
-#include "fa/Dialect/Hopper/IR/Hopper.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::fa {
