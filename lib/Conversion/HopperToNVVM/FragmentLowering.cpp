@@ -2,7 +2,7 @@
 #include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::fa::hopper;
@@ -112,6 +112,8 @@ void KernelLowering::lowerStoreFragment(LocBuilder &b, StoreFragmentOp op) {
   SmallVector<Value> values = elementsOf(op.getValue());
   TileType tile = op.getTile().getType();
   MLIRContext *context = b.getContext();
+  // A bulk store reads whole panels: what the fragment leaves of the last one becomes zero.
+  values.resize(llvm::alignTo(values.size(), tile.getPanelColumns() / 4), constant(b, 0));
   // Lane l gives the address of row l mod 16 of its warp's 16 rows, 16-byte chunk l / 16 of a group of 16 columns.
   Value rowInWarp = arith::AndIOp::create(b, thread.lane, constant(b, 15));
   Value row = add(b, asI32(b, op.getRow()), add(b, arith::ShLIOp::create(b, thread.warp, constant(b, 4)), rowInWarp));

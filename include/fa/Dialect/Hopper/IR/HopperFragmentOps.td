@@ -122,8 +122,8 @@ def Hopper_PackOp : Hopper_Op<"pack", [Pure]> {
 def Hopper_StoreFragmentOp : Hopper_Op<"store_fragment"> {
   let summary = "store a packed fragment to 64 rows of a tile";
   let description = [{
-    stmatrix (PTX ISA 9.7.14.6.16) to rows [row, row + 64); columns past the fragment are left alone. Readers through the
-    async proxy need a fence: hopper.tma_store has it.
+    stmatrix (PTX ISA 9.7.14.6.16) to rows [row, row + 64); what the fragment leaves of its last panel becomes zero, since
+    a bulk store reads whole panels. Readers through the async proxy need a fence: hopper.tma_store has it.
 
     * (C1) the tile has a 16-bit element type and at least as many columns as the fragment (4 per element).
 
