@@ -168,6 +168,9 @@ class GemmFlash:
         command = [self.tool, self.library, self.kind, str(row.n), str(row.nk), str(row.depth), row.mask.split()[0],
                    str(repeat)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        # OpenBLAS before 0.3.22 takes its slowest kernels on CPUs that are newer than it.
+        if "OPENBLAS_CORETYPE" not in os.environ and "avx512f" in open("/proc/cpuinfo", encoding="utf-8").read():
+            environment["OPENBLAS_CORETYPE"] = "SKYLAKEX"
         folder = os.path.dirname(self.library)
         environment["LD_LIBRARY_PATH"] = folder + ":" + environment.get("LD_LIBRARY_PATH", "")
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
