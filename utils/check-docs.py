@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?([eE][-+]?\d+)?")
 UNIT = re.compile(r"# (ns|us|ms|s|min|B|KiB|MiB|GiB)\b")
@@ -32,7 +33,11 @@ def matches(expected: list, actual: list) -> bool:
 
 
 def run(command: str, root: str):
-    done = subprocess.run(command, shell=True, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # An empty kernel cache, so that what is printed does not depend on what ran before.
+    with tempfile.TemporaryDirectory() as cache:
+        environment = dict(os.environ, XDG_CACHE_HOME=cache)
+        done = subprocess.run(command, shell=True, cwd=root, env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
     return done.returncode, done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
 
 
