@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the kernels for sm_90a against the reference, measures TFLOP/s, and compares schedule fields one against another.
 
-On a machine with an H100 or H200:   gpu-check.py --fa-run=build/bin/fa-run --json=result.json
-Without one, at small sizes:         gpu-check.py --fa-run=build/bin/fa-run --device=emulator --small
+On a machine with an H100 or H200:   utils/gpu-check.py --fa-run=build/bin/fa-run --json=result.json
+Without one, at small sizes:         utils/gpu-check.py --fa-run=build/bin/fa-run --device=emulator --small
 Exit status 1 if any check failed.
 """
 import argparse
