@@ -68,6 +68,21 @@ json::Object compiledObject(const CompileReport &compiled) {
           {"remarks", std::move(remarks)}};
 }
 
+/// Bytes of each tensor, as the traffic model counts them.
+json::Object trafficObject(const analysis::Traffic &traffic, const analysis::Traffic &naive) {
+  json::Object tensors;
+  for (const analysis::TensorTraffic &tensor : traffic.tensors)
+    tensors[tensor.tensor] = json::Object{{"read_once", static_cast<int64_t>(tensor.readOnce)},
+                                          {"written_once", static_cast<int64_t>(tensor.writtenOnce)},
+                                          {"read_issued", static_cast<int64_t>(tensor.readIssued)},
+                                          {"written_issued", static_cast<int64_t>(tensor.writtenIssued)}};
+  return json::Object{{"once_bytes", traffic.once()},
+                      {"issued_bytes", traffic.issued()},
+                      {"naive_bytes", naive.issued()},
+                      {"square_touches", traffic.squareTouches},
+                      {"tensors", std::move(tensors)}};
+}
+
 json::Object ranObject(const RunReport &ran) {
   json::Array seconds;
   for (double time : ran.seconds)
@@ -77,10 +92,7 @@ json::Object ranObject(const RunReport &ran) {
     object["tiles"] = json::Object{
         {"full", ran.tiles->full}, {"masked", ran.tiles->masked}, {"skipped", ran.tiles->skipped}};
   if (ran.traffic)
-    object["traffic"] = json::Object{{"once_bytes", ran.traffic->once()},
-                                     {"issued_bytes", ran.traffic->issued()},
-                                     {"naive_bytes", ran.naiveTraffic->issued()},
-                                     {"square_touches", ran.traffic->squareTouches}};
+    object["traffic"] = trafficObject(*ran.traffic, *ran.naiveTraffic);
   if (ran.visiblePairs)
     object["visible_pairs"] = *ran.visiblePairs;
   if (ran.flops > 0 && ran.median() > 0)
