@@ -34,6 +34,8 @@ private:
   };
   std::unique_ptr<runtime::Driver> device;
   std::vector<Launch> launches;
+  /// Runs so far: the emulator gives each the next schedule seed, so that repetition looks for faults that depend on it.
+  uint64_t runs = 0;
 };
 
 Expected<std::unique_ptr<runtime::Driver>> createDevice(const CompileOptions &options) {
@@ -69,6 +71,8 @@ Expected<std::unique_ptr<CompiledAttention>> GpuAttention::compile(const Program
 }
 
 Expected<double> GpuAttention::run(const runtime::Bindings &bindings) {
+  if (auto *emulated = dynamic_cast<runtime::emulator::EmulatorDriver *>(device.get()))
+    emulated->emulator().options().seed = runs++;
   double seconds = 0;
   for (Launch &launch : launches) {
     Expected<double> time = device->launch(*launch.module, launch.descriptor, bindings);

@@ -186,7 +186,7 @@ void Parser::addCompile() {
 
 void Parser::addOutput() {
   CLI::Option *options[] = {
-      app.add_option("--repeat", flags.run.repeat, "timed runs; the median is reported (default 1)"),
+      app.add_option("--repeat", flags.run.repeat, "timed runs; the median is reported (default 1); on the emulator each under another schedule"),
       app.add_flag("--check,!--no-check", flags.run.check, "compare with the reference (default)"),
       app.add_option("--check-rows", flags.run.checkRows, "check this many random rows only (default: all)"),
       app.add_flag("--traffic", flags.run.traffic, "print bytes moved: this run by tensor, and all forms at N = 128 .. 4096"),

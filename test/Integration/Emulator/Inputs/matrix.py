@@ -1,4 +1,5 @@
-"""Every combination of dtype, depth, mask and schedule, each at lengths that are multiples of nothing, on the emulator.
+"""Every combination of dtype, depth, mask and schedule, each at lengths that are multiples of nothing, on the emulator
+with all checks, under eleven schedules each.
 
 matrix.py FA_RUN   prints one line per failure and a summary; exit status 1 if anything failed.
 """
@@ -22,7 +23,7 @@ def main(fa_run):
         tile = 128 if max(depths) <= 128 else 80
         schedule = f"#fa.schedule<tile_q = 128, tile_kv = {tile}, target = #fa.hopper<stages = 2, warpgroups = 2, {fields}>>"
         flags = [f"--dtype={dtype}", f"--depth={depths[0]}", f"--depth-v={depths[1]}", f"--seq-q={queries}", f"--seq-kv={keys}",
-                 "--heads=2", "--kv-heads=1", *mask, f"--schedule={schedule}"]
+                 "--heads=2", "--kv-heads=1", "--repeat=11", *mask, f"--schedule={schedule}"]
         done = subprocess.run([fa_run, "--device=emulator", *flags], capture_output=True, text=True)
         runs += 1
         if done.returncode != 0:
