@@ -51,8 +51,9 @@ protected:
       for (int64_t seqKv = 1; seqKv <= 7; ++seqKv)
         for (int64_t i = 0; i < seqQ; ++i)
           for (int64_t j = 0; j < seqKv; ++j) {
+            const int64_t numbers[] = {i, j, seqQ, seqKv};
             std::map<void *, int64_t> arguments;
-            for (auto [position, number] : llvm::enumerate(ArrayRef<int64_t>{i, j, seqQ, seqKv}))
+            for (auto [position, number] : llvm::enumerate(numbers))
               arguments[block->getArgument(position).getAsOpaquePointer()] = number;
             ASSERT_EQ(evaluate(keep, arguments) != 0, mask.visible(i, j, seqQ, seqKv))
                 << "i=" << i << " j=" << j << " Sq=" << seqQ << " Sk=" << seqKv;
