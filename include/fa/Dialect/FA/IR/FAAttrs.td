@@ -66,7 +66,8 @@ def FA_LoopOrder : I32EnumAttr<"LoopOrder", "which tiles the outer loop walks", 
 def FA_CPUAttr : FA_Attr<"CPU", "cpu", [DeclareAttrInterfaceMethods<FA_TargetAttrInterface>]> {
   let summary = "CPU part of a schedule";
   let description = [{
-    `vector_bits` is the width of a vector register; `portable` selects plain loops (`convert-fa-to-loops`).
+    `vector_bits` is the width of a vector register. Which lowering runs (plain loops or
+    vector code) is the choice of the pipeline, not of the schedule.
 
     ```mlir
     #fa.cpu<vector_bits = 512>
