@@ -2,7 +2,7 @@
 #pragma once
 #include "fa/CAPI/fa.h"
 #include "fa/Execution/AttentionSpec.h"
-#include "fa/Execution/HostTensor.h"
+#include "fa/Execution/Program.h"
 #include "fa/Support/Expected.h"
 
 namespace fa::capi {

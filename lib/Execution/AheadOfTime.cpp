@@ -55,9 +55,8 @@ private:
     if ((options.emit == "cubin" || options.emit == "package") && options.output.empty())
       return makeError("expected -o with --emit=" + options.emit + ": it is not text");
     const std::vector<StageInfo> stages = allStages();
-    if (options.emit == "mlir" && std::none_of(stages.begin(), stages.end(), [&](const StageInfo &info) {
-          return info.name == options.stage;
-        }))
+    if (options.emit == "mlir" &&
+        std::none_of(stages.begin(), stages.end(), [&](const StageInfo &info) { return info.name == options.stage; }))
       return makeError("expected the name of a stage, but got '" + options.stage + "'");
     return Status::success();
   }
@@ -126,7 +125,8 @@ private:
       if (!cubin)
         return cubin.error();
       if (cubin->empty())
-        result.messages.push_back("remark: no ptxas was found: the package holds PTX only, which the driver compiles at load");
+        result.messages.push_back(
+            "remark: no ptxas was found: the package holds PTX only, which the driver compiles at load");
       Status status = write(base + ".ptx", kernel.ptx);
       if (status)
         status = write(base + ".json", kernel.descriptor.toJson());
@@ -136,6 +136,8 @@ private:
         return status;
       list += kernel.descriptor.entry + "\n";
     }
+    if (Status status = write(options.output + "/signature.json", program.signature().toJson()); !status)
+      return status;
     return write(options.output + "/launches.txt", list);
   }
 };

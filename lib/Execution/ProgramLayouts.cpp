@@ -2,6 +2,7 @@
 #include "fa/Execution/Program.h"
 #include "fa/Support/Text.h"
 #include <algorithm>
+#include <set>
 
 namespace fa::execution {
 namespace {
@@ -72,21 +73,76 @@ std::map<char, std::string> operandNames(mlir::fa::AttentionOp op, const std::ve
   return names;
 }
 
-/// Row-major strides where the type leaves them open; a static stride inside keeps those outside apart.
 TensorLayout layoutOf(const Argument &argument, const std::vector<int64_t> &sizes) {
-  TensorLayout layout = TensorLayout::contiguous(argument.type, sizes);
-  layout.offset = argument.offset == dynamic ? 0 : argument.offset;
-  int64_t reach = 1; // elements that the dims inside span
-  for (size_t d = sizes.size(); d-- > 0;) {
-    layout.strides[d] = argument.strides[d] == dynamic ? reach : argument.strides[d];
-    int64_t span = 0;
-    if (__builtin_mul_overflow(std::abs(layout.strides[d]), std::max<int64_t>(sizes[d], 1), &span))
-      span = INT64_MAX;
-    reach = std::max(reach, span);
+  const auto known = [](int64_t value) { return value == dynamic ? std::nullopt : std::optional(value); };
+  std::vector<std::optional<int64_t>> strides;
+  for (int64_t stride : argument.strides)
+    strides.push_back(known(stride));
+  return TensorLayout::withOpenStrides(argument.type, sizes, strides, known(argument.offset).value_or(0));
+}
+
+using Dim = std::pair<std::string, size_t>;
+
+/// All dims that equal `dim` by definition, itself included.
+std::set<Dim> equalDims(const Dim &dim, const std::map<char, std::string> &names) {
+  std::set<Dim> equal{dim};
+  for (size_t before = 0; before != equal.size();) {
+    before = equal.size();
+    for (const Equality &e : equalities) {
+      if (!names.count(e.a) || !names.count(e.b))
+        continue;
+      const Dim a{names.at(e.a), e.dimA}, b{names.at(e.b), e.dimB};
+      if (equal.count(a) || equal.count(b))
+        equal.insert({a, b});
+    }
   }
-  return layout;
+  return equal;
+}
+
+/// A number if one of the equal dims is static, else the first argument that has one of them, else `?`.
+std::string describeSize(const Dim &dim, const std::vector<Argument> &arguments,
+                         const std::map<char, std::string> &names) {
+  const std::set<Dim> equal = equalDims(dim, names);
+  std::string first = "?";
+  for (const Argument &argument : arguments)
+    for (const auto &[name, d] : equal) {
+      if (name != argument.name)
+        continue;
+      if (argument.sizes[d] != dynamic)
+        return std::to_string(argument.sizes[d]);
+      if (first == "?" && Dim(name, d) != dim)
+        first = name + ".dim" + std::to_string(d);
+    }
+  return first;
 }
 } // namespace
+
+FunctionSignature Program::signature() const {
+  FunctionSignature result;
+  result.function = entryName;
+  std::map<char, std::string> names;
+  if (mlir::fa::AttentionOp op = attention())
+    names = operandNames(op, argumentList);
+  for (auto argument = argumentList.begin(); argument != argumentList.end(); ++argument) {
+    SignatureArgument written;
+    written.name = argument->name;
+    written.isTensor = argument->isTensor;
+    written.type = argument->type;
+    written.isOutput = argument->isOutput;
+    written.fill = argument->fill;
+    written.offset = argument->offset == dynamic ? 0 : argument->offset;
+    // Sizes are resolved in order: an argument may refer to earlier ones only.
+    const std::vector<Argument> visible(argumentList.begin(), argument + 1);
+    for (size_t d = 0; d < argument->sizes.size(); ++d) {
+      const std::string whole = describeSize({argument->name, d}, argumentList, names);
+      written.sizes.push_back(
+          whole.find(".dim") == std::string::npos ? whole : describeSize({argument->name, d}, visible, names));
+      written.strides.push_back(argument->strides[d] == dynamic ? std::nullopt : std::optional(argument->strides[d]));
+    }
+    result.arguments.push_back(std::move(written));
+  }
+  return result;
+}
 
 Expected<std::map<std::string, TensorLayout>>
 Program::layouts(const std::map<std::string, std::vector<int64_t>> &given) const {

@@ -2,6 +2,7 @@
 #include "fa/Execution/Run.h"
 #include "fa/Execution/Check.h"
 #include "fa/Execution/Traffic.h"
+#include "fa/Runtime/Host/DeviceTensors.h"
 #include "fa/Support/Npy.h"
 #include "fa/Support/Text.h"
 #include <algorithm>
@@ -10,48 +11,6 @@
 
 namespace fa::execution {
 namespace {
-
-/// Device copies of host tensors; released when it goes out of scope.
-class DeviceTensors {
-public:
-  explicit DeviceTensors(runtime::Driver &driver) : driver(driver) {}
-  DeviceTensors(const DeviceTensors &) = delete;
-  ~DeviceTensors() {
-    for (const auto &[name, address] : addresses)
-      if (!driver.release(address))
-        break;
-  }
-
-  /// Copies all tensors and rebases their views.
-  Status upload(const Tensors &tensors, runtime::Bindings &bindings) {
-    for (const auto &[name, tensor] : tensors) {
-      Expected<runtime::DeviceAddress> address = driver.allocate(std::max<size_t>(tensor.spanBytes(), 1));
-      if (!address)
-        return address.error();
-      addresses[name] = *address;
-      if (Status status = driver.copyToDevice(*address, tensor.span(), tensor.spanBytes()); !status)
-        return status;
-      runtime::Tensor &view = bindings.tensors.at(name);
-      view.base = *address;
-      view.offset = tensor.firstElement();
-    }
-    return Status::success();
-  }
-
-  Status download(const Program &program, Tensors &tensors) {
-    for (const Argument &argument : program.arguments())
-      if (argument.isTensor && argument.isOutput) {
-        HostTensor &tensor = tensors.at(argument.name);
-        if (Status status = driver.copyToHost(tensor.span(), addresses.at(argument.name), tensor.spanBytes()); !status)
-          return status;
-      }
-    return Status::success();
-  }
-
-private:
-  runtime::Driver &driver;
-  std::map<std::string, runtime::DeviceAddress> addresses;
-};
 
 /// Hash of a tensor's bytes, to see that a kernel leaves its inputs alone.
 uint64_t hashOf(const HostTensor &tensor) {
@@ -146,7 +105,8 @@ Status checkNames(const Program &program, const RunOptions &options) {
   };
   std::string names, scalarNames;
   for (const Argument &argument : program.arguments())
-    (argument.isTensor ? names : scalarNames) += ((argument.isTensor ? names : scalarNames).empty() ? "" : ", ") + argument.name;
+    (argument.isTensor ? names : scalarNames) +=
+        ((argument.isTensor ? names : scalarNames).empty() ? "" : ", ") + argument.name;
   const auto unknown = [&](const char *flag, const std::string &name) {
     return makeError(std::string("expected ") + flag + " to name a tensor of the function (" + names + "), but got '" +
                      name + "'");
@@ -174,20 +134,8 @@ Status checkNames(const Program &program, const RunOptions &options) {
 }
 
 Status fillInput(HostTensor &tensor, const Argument &argument, const RunOptions &options) {
-  if (const auto file = options.inputs.find(argument.name); file != options.inputs.end()) {
-    const std::optional<DType> raw = argument.type == DType::BF16 ? std::optional(DType::BF16) : std::nullopt;
-    Expected<NpyArray> array = readNpy(file->second, raw);
-    if (!array)
-      return array.error();
-    if (array->type != argument.type)
-      return makeError(file->second + ": expected elements of type " + std::string(nameOf(argument.type)) + " for '" +
-                       argument.name + "', but got " + std::string(nameOf(array->type)));
-    if (array->sizes != tensor.sizes())
-      return makeError(file->second + ": expected shape " + formatShape(tensor.sizes()) + " for '" + argument.name +
-                       "', but got " + formatShape(array->sizes));
-    tensor.fromDense(array->data.data());
-    return Status::success();
-  }
+  if (const auto file = options.inputs.find(argument.name); file != options.inputs.end())
+    return runtime::fillFromFile(tensor, file->second);
   Fill fill;
   const auto chosen = options.fills.find(argument.name);
   if (chosen != options.fills.end()) {
@@ -218,11 +166,10 @@ Expected<Tensors> prepareTensors(const Program &program, const RunOptions &optio
   for (const auto &[name, path] : options.inputs) {
     const auto argument = std::find_if(program.arguments().begin(), program.arguments().end(),
                                        [&, &wanted = name](const Argument &a) { return a.name == wanted; });
-    if (shapes.count(name) || std::find(argument->sizes.begin(), argument->sizes.end(), mlir::ShapedType::kDynamic) ==
-                                  argument->sizes.end())
+    if (shapes.count(name) ||
+        std::find(argument->sizes.begin(), argument->sizes.end(), mlir::ShapedType::kDynamic) == argument->sizes.end())
       continue;
-    const std::optional<DType> raw = argument->type == DType::BF16 ? std::optional(DType::BF16) : std::nullopt;
-    Expected<NpyArray> array = readNpy(path, raw);
+    Expected<NpyArray> array = readNpy(path, runtime::rawTypeOf(argument->type));
     if (!array)
       return array.error();
     shapes[name] = array->sizes;
@@ -276,7 +223,7 @@ Expected<std::vector<double>> launch(CompiledAttention &kernel, const Program &p
                                      const runtime::Bindings &bindings, int repeat) {
   const bool ownMemory = kernel.driver().abi() != "so";
   runtime::Bindings onDevice = bindings;
-  DeviceTensors device(kernel.driver());
+  runtime::DeviceTensors device(kernel.driver());
   if (ownMemory)
     if (Status status = device.upload(tensors, onDevice); !status)
       return status.error();
@@ -288,8 +235,10 @@ Expected<std::vector<double>> launch(CompiledAttention &kernel, const Program &p
     seconds.push_back(*time);
   }
   if (ownMemory)
-    if (Status status = device.download(program, tensors); !status)
-      return status.error();
+    for (const Argument &argument : program.arguments())
+      if (argument.isTensor && argument.isOutput)
+        if (Status status = device.download(tensors.at(argument.name)); !status)
+          return status.error();
   return seconds;
 }
 
@@ -338,7 +287,8 @@ Expected<RunReport> run(const Program &program, CompiledAttention &kernel, const
   report.tiles = *tiles;
   if (report.tiles) // the census writes to outputs too
     for (const Argument &argument : program.arguments())
-      if (argument.isTensor && argument.isOutput && !options.inputs.count(argument.name) && !options.fills.count(argument.name))
+      if (argument.isTensor && argument.isOutput && !options.inputs.count(argument.name) &&
+          !options.fills.count(argument.name))
         tensors->at(argument.name).clear();
 
   phase("running the kernel");

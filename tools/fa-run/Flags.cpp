@@ -290,7 +290,7 @@ Status Parser::finishPairs() {
     auto pair = parsePair("--fill", text);
     if (!pair)
       return pair.error();
-    Expected<execution::Fill> fill = execution::Fill::parse(pair->second);
+    Expected<runtime::Fill> fill = runtime::Fill::parse(pair->second);
     if (!fill)
       return makeError("--fill=" + pair->first + ": " + fill.message());
     flags.run.fills[pair->first] = *fill;

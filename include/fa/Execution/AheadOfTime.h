@@ -22,9 +22,10 @@ struct AheadOfTimeResult {
   CompileReport report;
 };
 
-/// A package is a folder: `<kernel>.ptx` and `<kernel>.json` (launch descriptor) for each launch, `<kernel>.cubin` where
-/// ptxas is there, and `launches.txt`, the kernels in order. The runtime library alone executes it (docs/LaunchDescriptor.md).
-/// Fails for a target or a form that this build does not have, and for whatever compileForGpu refuses.
+/// A package is a folder: `<kernel>.ptx` and `<kernel>.json` (launch descriptor) for each launch, `<kernel>.cubin`
+/// where ptxas is there, `launches.txt`, the kernels in order, and `signature.json`, what the function takes. The
+/// runtime library alone executes it (docs/LaunchDescriptor.md, fa-launch). Fails for a target or a form that this
+/// build does not have, and for whatever compileForGpu refuses.
 Expected<AheadOfTimeResult> compileAheadOfTime(const Program &program, const AheadOfTimeOptions &options);
 
 } // namespace fa::execution

@@ -1,8 +1,9 @@
 // A host function that computes attention, and what its arguments are: from a file, from text or from a spec.
 #pragma once
-#include "fa/Execution/AttentionSpec.h"
-#include "fa/Execution/HostTensor.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Execution/AttentionSpec.h"
+#include "fa/Runtime/Host/HostTensor.h"
+#include "fa/Support/FunctionSignature.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -14,6 +15,8 @@
 #include <vector>
 
 namespace fa::execution {
+using runtime::HostTensor;
+using runtime::TensorLayout;
 
 /// One argument of the host function.
 struct Argument {
@@ -64,6 +67,8 @@ public:
   /// Sizes and strides for one run. `sizes` gives those that the types leave open, and may repeat the others; sizes of
   /// query, key, value and outputs imply one another. Open strides are row-major. Fails with the flag that is missing.
   Expected<std::map<std::string, TensorLayout>> layouts(const std::map<std::string, std::vector<int64_t>> &sizes) const;
+  /// The arguments for a package: an open size that equals one of an earlier argument says so.
+  FunctionSignature signature() const;
 
 private:
   Program() = default;

@@ -2,8 +2,9 @@
 #pragma once
 #include "fa/Analysis/TrafficModel.h"
 #include "fa/Execution/Compile.h"
-#include "fa/Execution/Fill.h"
 #include "fa/Reference/Verdict.h"
+#include "fa/Runtime/Host/DeviceTensors.h"
+#include "fa/Runtime/Host/Fill.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,16 +12,18 @@
 #include <vector>
 
 namespace fa::execution {
+using runtime::Fill;
+using runtime::Tensors;
 
 struct RunOptions {
-  std::map<std::string, std::vector<int64_t>> shapes; ///< of tensors whose types leave sizes open
-  std::map<std::string, std::string> inputs;          ///< tensor -> .npy file
-  std::map<std::string, Fill> fills;                  ///< tensor -> contents
+  std::map<std::string, std::vector<int64_t>> shapes;        ///< of tensors whose types leave sizes open
+  std::map<std::string, std::string> inputs;                 ///< tensor -> .npy file
+  std::map<std::string, Fill> fills;                         ///< tensor -> contents
   std::vector<std::pair<std::string, std::string>> elements; ///< tensor -> `[0,0,1,*]=nan`, applied last, in order
-  std::map<std::string, double> scalars;              ///< scalar argument -> value
-  std::map<std::string, std::string> outputs;         ///< tensor -> .npy file, written if the check passed or was not asked for
+  std::map<std::string, double> scalars;                     ///< scalar argument -> value
+  std::map<std::string, std::string> outputs; ///< tensor -> .npy file, written if the check passed or was not asked for
   uint64_t seed = 1;
-  int repeat = 1;        ///< timed runs; the median is reported
+  int repeat = 1; ///< timed runs; the median is reported
   bool check = true;
   bool traffic = false;  ///< also the traffic tables
   int64_t checkRows = 0; ///< rows to check, chosen at random; 0: all
@@ -29,12 +32,12 @@ struct RunOptions {
 };
 
 struct RunReport {
-  std::vector<double> seconds;       ///< of each timed run
+  std::vector<double> seconds; ///< of each timed run
   std::optional<int64_t> visiblePairs;
   std::optional<TileCounts> tiles;
   std::optional<analysis::Traffic> traffic, naiveTraffic;
   std::string trafficTables; ///< if asked for
-  double flops = 0;                  ///< 2 (D + Dv) per visible pair
+  double flops = 0;          ///< 2 (D + Dv) per visible pair
   std::optional<reference::Verdict> verdict;
   double checkSeconds = 0;
   std::map<std::string, std::vector<int64_t>> shapes;
@@ -42,9 +45,6 @@ struct RunReport {
   double median() const;
   bool passed() const { return !verdict || verdict->passed(); }
 };
-
-/// The tensors of one run, by argument name.
-using Tensors = std::map<std::string, HostTensor>;
 
 /// Allocates and fills all arguments; outputs are left as NaN.
 Expected<Tensors> prepareTensors(const Program &program, const RunOptions &options);
@@ -55,7 +55,8 @@ Expected<runtime::Bindings> bindArguments(const Program &program, const Tensors 
 /// kernel on the device, looks for writes outside of the outputs and for changed inputs, and compares.
 Expected<RunReport> run(const Program &program, CompiledAttention &kernel, const RunOptions &options);
 
-/// Launches on host tensors: copies to and from the device when it has memory of its own. Returns seconds per timed run.
+/// Launches on host tensors: copies to and from the device when it has memory of its own. Returns seconds per timed
+/// run.
 Expected<std::vector<double>> launch(CompiledAttention &kernel, const Program &program, Tensors &tensors,
                                      const runtime::Bindings &bindings, int repeat);
 

@@ -1,12 +1,12 @@
 // Allocation, element access and the check of the bytes around a tensor.
-#include "fa/Execution/HostTensor.h"
+#include "fa/Runtime/Host/HostTensor.h"
 #include "fa/Support/Text.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
-namespace fa::execution {
+namespace fa::runtime {
 namespace {
 constexpr std::byte canary{0xFF};
 
@@ -29,6 +29,21 @@ TensorLayout TensorLayout::contiguous(DType type, std::vector<int64_t> sizes) {
     // An overflow here is caught by the size check of the allocation.
     if (__builtin_mul_overflow(stride, std::max<int64_t>(layout.sizes[d], 1), &stride))
       stride = INT64_MAX;
+  }
+  return layout;
+}
+
+TensorLayout TensorLayout::withOpenStrides(DType type, const std::vector<int64_t> &sizes,
+                                           const std::vector<std::optional<int64_t>> &strides, int64_t offset) {
+  TensorLayout layout = contiguous(type, sizes);
+  layout.offset = offset;
+  int64_t reach = 1; // elements that the dimensions inside span
+  for (size_t d = sizes.size(); d-- > 0;) {
+    layout.strides[d] = strides[d].value_or(reach);
+    int64_t span = 0;
+    if (__builtin_mul_overflow(std::abs(layout.strides[d]), std::max<int64_t>(sizes[d], 1), &span))
+      span = INT64_MAX;
+    reach = std::max(reach, span);
   }
   return layout;
 }
@@ -155,4 +170,4 @@ Status HostTensor::checkSurroundings() const {
   return Status::success();
 }
 
-} // namespace fa::execution
+} // namespace fa::runtime

@@ -1,10 +1,11 @@
 // Contents of input tensors: seeded random numbers by default, special patterns on request.
 #pragma once
-#include "fa/Execution/HostTensor.h"
+#include "fa/Runtime/Host/HostTensor.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 
-namespace fa::execution {
+namespace fa::runtime {
 
 /// One way to fill a tensor, as `--fill name=kind` spells it:
 ///   normal, normal:MEAN,DEVIATION   seeded N(0, 1), or with the given mean and deviation
@@ -32,7 +33,12 @@ struct Fill {
 /// Fills a tensor. An element depends on the seed, the tensor's name and its row-major index only, whatever the layout.
 Status fillTensor(HostTensor &tensor, const Fill &fill, uint64_t seed);
 
+/// Contents of a .npy file of the tensor's own type and shape. Errors name the file and the tensor.
+Status fillFromFile(HostTensor &tensor, const std::string &path);
+/// What raw bits in a .npy file mean for a tensor of `type` (readNpy); nothing where NumPy knows the type.
+std::optional<DType> rawTypeOf(DType type);
+
 /// Sets some elements: `[0,0,1,*]=nan` after the tensor's name; `*` stands for a whole dimension.
 Status setElements(HostTensor &tensor, const std::string &assignment);
 
-} // namespace fa::execution
+} // namespace fa::runtime

@@ -1,11 +1,11 @@
 // Layouts, guard bytes and refusals of HostTensor.
-#include "fa/Execution/HostTensor.h"
+#include "fa/Runtime/Host/HostTensor.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 
 using namespace fa;
-using namespace fa::execution;
+using namespace fa::runtime;
 
 namespace {
 HostTensor allocate(TensorLayout layout) {

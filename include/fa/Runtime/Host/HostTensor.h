@@ -6,10 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace fa::execution {
+namespace fa::runtime {
 
 /// Shape and layout of a tensor, in elements. Strides may be 0 (broadcast) or negative.
 struct TensorLayout {
@@ -20,6 +21,9 @@ struct TensorLayout {
 
   /// Row-major.
   static TensorLayout contiguous(DType type, std::vector<int64_t> sizes);
+  /// Row-major where a stride is open; a known stride inside keeps the dimensions outside apart.
+  static TensorLayout withOpenStrides(DType type, const std::vector<int64_t> &sizes,
+                                      const std::vector<std::optional<int64_t>> &strides, int64_t offset);
   int64_t elements() const;
 };
 
@@ -70,4 +74,4 @@ private:
   int64_t offsetOf(int64_t index) const;
 };
 
-} // namespace fa::execution
+} // namespace fa::runtime

@@ -1,10 +1,10 @@
 // Kinds of fills: what they write, and what is refused.
-#include "fa/Execution/Fill.h"
+#include "fa/Runtime/Host/Fill.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
 using namespace fa;
-using namespace fa::execution;
+using namespace fa::runtime;
 
 namespace {
 HostTensor filled(const std::string &kind, std::vector<int64_t> sizes, DType type = DType::F64, uint64_t seed = 1,

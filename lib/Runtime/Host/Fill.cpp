@@ -1,13 +1,14 @@
 // Parsing and applying fills. Random numbers are a hash of (seed, name, index), so that they do not depend on the order
 // in which elements are visited.
-#include "fa/Execution/Fill.h"
+#include "fa/Runtime/Host/Fill.h"
+#include "fa/Support/Npy.h"
 #include "fa/Support/Text.h"
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-namespace fa::execution {
+namespace fa::runtime {
 namespace {
 
 constexpr const char *kinds =
@@ -190,6 +191,26 @@ Status fillTensor(HostTensor &tensor, const Fill &fill, uint64_t seed) {
   return Status::success();
 }
 
+std::optional<DType> rawTypeOf(DType type) {
+  const bool isRaw = type == DType::BF16 || (isFloat(type) && sizeOf(type) == 1);
+  return isRaw ? std::optional(type) : std::nullopt;
+}
+
+Status fillFromFile(HostTensor &tensor, const std::string &path) {
+  Expected<NpyArray> array = readNpy(path, rawTypeOf(tensor.type()));
+  if (!array)
+    return array.error();
+  const std::string name = "'" + tensor.name() + "'";
+  if (array->type != tensor.type())
+    return makeError(path + ": expected elements of type " + std::string(nameOf(tensor.type())) + " for " + name +
+                     ", but got " + std::string(nameOf(array->type)));
+  if (array->sizes != tensor.sizes())
+    return makeError(path + ": expected shape " + formatShape(tensor.sizes()) + " for " + name + ", but got " +
+                     formatShape(array->sizes));
+  tensor.fromDense(array->data.data());
+  return Status::success();
+}
+
 Status setElements(HostTensor &tensor, const std::string &assignment) {
   const size_t close = assignment.find("]=");
   const std::optional<double> value =
@@ -222,4 +243,4 @@ Status setElements(HostTensor &tensor, const std::string &assignment) {
   return Status::success();
 }
 
-} // namespace fa::execution
+} // namespace fa::runtime
