@@ -1,5 +1,6 @@
 // Descriptors, machine code and launches of CpuCode.
 #include "CpuCode.h"
+#include "fa/Dialect/FA/IR/KernelScratch.h"
 #include "fa/Dialect/FA/Transforms/DescribeLaunch.h"
 #include "fa/Target/CPU/CompileToObject.h"
 #include "fa/Target/CPU/PackedEntry.h"
@@ -9,12 +10,35 @@ namespace fa::execution {
 namespace {
 namespace func = mlir::func;
 
-/// The pool that launches of a host function use: set while it runs, on the thread that runs it.
-thread_local runtime::ThreadPool *launchPool = nullptr;
+/// Where launches of a host function run, and the first that failed: set while it runs, on the thread that runs it.
+struct HostLaunches {
+  runtime::ThreadPool *pool = nullptr;
+  Status status;
+};
+thread_local HostLaunches *hostLaunches = nullptr;
 
-/// What an `fa.launch` in a host function calls.
-void launchBlocks(runtime::CpuKernel kernel, int64_t blocks, int32_t heavyFirst, void **arguments) {
-  launchPool->run(blocks, [&](int64_t index, unsigned) { kernel(heavyFirst ? blocks - 1 - index : index, arguments); });
+/// What an `fa.launch` in a host function calls. With scratch memory, the last argument is its descriptor, made here.
+void launchBlocks(runtime::CpuKernel kernel, int64_t blocks, int32_t heavyFirst, void **arguments, int64_t numArguments,
+                  int64_t scratchBytes) {
+  struct Worker {
+    std::vector<void *> arguments;
+    int64_t scratch[5]; ///< memref<?xi8>: base, aligned, offset, size, stride
+  };
+  if (!hostLaunches->status)
+    return;
+  std::vector<Worker> workers(hostLaunches->pool->threads());
+  const auto prepare = [&](const std::vector<runtime::ScratchArena> &arenas) {
+    for (auto [worker, arena] : llvm::zip_equal(workers, arenas)) {
+      const auto address = static_cast<int64_t>(reinterpret_cast<uintptr_t>(arena.data()));
+      worker = {std::vector<void *>(arguments, arguments + numArguments), {address, address, 0, scratchBytes, 1}};
+      if (scratchBytes > 0)
+        worker.arguments.back() = worker.scratch;
+    }
+  };
+  hostLaunches->status = hostLaunches->pool->run(
+      blocks, static_cast<uint64_t>(scratchBytes), prepare, [&](int64_t index, unsigned worker) {
+        kernel(heavyFirst ? blocks - 1 - index : index, workers[worker].arguments.data());
+      });
 }
 
 /// Names of arguments went into descriptors; LLVM does not know their attributes.
@@ -38,8 +62,8 @@ bool holdsLaunchesOnly(func::FuncOp entry) {
   return launches;
 }
 
-/// One descriptor for each launch; the host function itself is not compiled. Fails, and changes nothing, for a launch that a
-/// descriptor cannot say: the whole function runs then.
+/// One descriptor for each launch; the host function itself is not compiled. Fails, and changes nothing, for a launch
+/// that a descriptor cannot say: the whole function runs then.
 Status CpuCode::describeKernels(mlir::ModuleOp module, func::FuncOp entry) {
   std::vector<LaunchDescriptor> described;
   std::vector<std::string> names;
@@ -57,6 +81,17 @@ Status CpuCode::describeKernels(mlir::ModuleOp module, func::FuncOp entry) {
     if (!function->hasAttr(mlir::fa::kernelAttrName) && function.symbolKnownUseEmpty(module))
       function.erase();
   return Status::success();
+}
+
+/// The lowering decides what scratch memory kernels work with.
+void CpuCode::describeScratch(mlir::ModuleOp module) {
+  for (auto [launch, kernel] : llvm::zip_equal(codeImage.launches, codeImage.kernels)) {
+    const int64_t bytes = mlir::fa::getScratchBytes(module.lookupSymbol(kernel));
+    if (bytes == 0)
+      continue;
+    launch.scratchBytes = std::to_string(bytes);
+    launch.arguments.emplace_back().kind = KernelArgument::Kind::Scratch;
+  }
 }
 
 /// A kernel of one block that calls the host function.
@@ -145,6 +180,8 @@ Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const s
   dropArgumentNames(module);
   if (Status status = runner.run(cpuStages(lowering)); !status)
     return status.error();
+  if (direct)
+    result->describeScratch(module);
   Status status = runner.run("machine code", [&]() -> Status {
     Expected<llvm::SmallVector<char, 0>> object = compileObject(module, lowering);
     if (!object)
@@ -160,11 +197,14 @@ Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const s
 Expected<double> CpuCode::run(const runtime::Bindings &bindings) {
   double seconds = 0;
   for (auto [launch, module] : llvm::zip_equal(codeImage.launches, modules)) {
-    runtime::ThreadPool *saved = std::exchange(launchPool, pool.get());
+    HostLaunches launches{pool.get(), Status::success()};
+    HostLaunches *saved = std::exchange(hostLaunches, &launches);
     Expected<double> time = (host ? *host : *cpu).launch(*module, launch, bindings);
-    launchPool = saved;
+    hostLaunches = saved;
     if (!time)
       return time.error();
+    if (!launches.status)
+      return launches.status.error();
     seconds += *time;
   }
   return seconds;

@@ -48,6 +48,7 @@ private:
   std::unique_ptr<mlir::fa::JitModule> code;
 
   Status describeKernels(mlir::ModuleOp module, mlir::func::FuncOp entry);
+  void describeScratch(mlir::ModuleOp module);
   void describeHost(mlir::ModuleOp module, mlir::func::FuncOp entry, const std::vector<Argument> &arguments);
   Status link(unsigned threads);
 };

@@ -54,8 +54,8 @@ void fa::selectVectorUnit(ArrayRef<std::string> features, VectorUnitOptions &opt
 }
 
 void fa::buildVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options) {
-  pm.addPass(createConvertFALaunchToLLVMPass());
   pm.addPass(createConvertFAToVectorPass({options.vectorBits, options.avx512}));
+  pm.addPass(createConvertFALaunchToLLVMPass()); // after the kernels, which say what scratch memory they need
   // What host functions hold besides launches.
   pm.addNestedPass<func::FuncOp>(createForallToForLoopPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());

@@ -2,7 +2,7 @@
 
 // Host function, kernel, C interfaces and the packed entry are there, and only the llvm dialect is left.
 
-// CHECK-DAG: llvm.func @fa_launch_blocks(!llvm.ptr, i64, i32, !llvm.ptr)
+// CHECK-DAG: llvm.func @fa_launch_blocks(!llvm.ptr, i64, i32, !llvm.ptr, i64, i64)
 // CHECK-DAG: llvm.func @attention(
 // CHECK-DAG: llvm.call @fa_launch_blocks
 // CHECK-DAG: llvm.func @_mlir_ciface_attention(

@@ -64,10 +64,12 @@ def ConvertFALaunchToLLVMPass : Pass<"convert-fa-launch-to-llvm", "::mlir::Modul
     `fa.launch` becomes a call of the runtime function
     ```
     void fa_launch_blocks(void (*kernel)(int64_t block, void **arguments), int64_t blocks, int32_t heavy_first,
-                          void **arguments)
+                          void **arguments, int64_t num_arguments, int64_t scratch_bytes)
     ```
     with the packed entry `_fa_cpu_<kernel>` of the kernel, which is declared here and made by `fa-emit-packed-entries`
     when the kernel is in the llvm dialect. `arguments[n]` points at the memref descriptor or scalar of argument n.
+    With `scratch_bytes` (`fa.scratch_bytes` of the kernel), the last one is a place for the descriptor of each thread's
+    scratch memory, which the runtime makes.
 
     Requires: launches in functions of the module. Runs before the functions are converted to the llvm dialect.
     Leaves alone: everything else.
@@ -75,7 +77,8 @@ def ConvertFALaunchToLLVMPass : Pass<"convert-fa-launch-to-llvm", "::mlir::Modul
     ```mlir
     fa.launch @kernel grid(%n) heavy_first args(%q : memref<1x1x?x64xf32>)
     // becomes
-    llvm.call @fa_launch_blocks(%entry, %blocks, %heavy_first, %arguments) : (!llvm.ptr, i64, i32, !llvm.ptr) -> ()
+    llvm.call @fa_launch_blocks(%entry, %blocks, %heavy_first, %arguments, %num_arguments, %scratch_bytes)
+      : (!llvm.ptr, i64, i32, !llvm.ptr, i64, i64) -> ()
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

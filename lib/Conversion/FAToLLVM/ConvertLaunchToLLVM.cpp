@@ -1,6 +1,7 @@
 // convert-fa-launch-to-llvm: a launch in host code becomes a call of the runtime's thread pool.
 #include "fa/Conversion/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/IR/KernelScratch.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -29,9 +30,13 @@ struct LaunchLowering : ConvertOpToLLVMPattern<LaunchOp> {
     auto pointer = LLVM::LLVMPointerType::get(op.getContext());
     Value entry = LLVM::AddressOfOp::create(rewriter, loc, pointer, declareEntry(op, pointer));
     Value heavyFirst = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(op.getHeavyFirst()));
-    Value arguments = packArguments(op, adaptor.getArgs(), pointer, rewriter);
+    int64_t scratchBytes = getScratchBytes(symbols.lookup(op.getKernel()));
+    Value arguments = packArguments(op, adaptor.getArgs(), pointer, scratchBytes > 0, rewriter);
+    Value scratch = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI64IntegerAttr(scratchBytes));
+    Value count = LLVM::ConstantOp::create(rewriter, loc,
+                                           rewriter.getI64IntegerAttr(adaptor.getArgs().size() + (scratchBytes > 0)));
     LLVM::CallOp::create(rewriter, loc, TypeRange{}, launchFunction,
-                         ValueRange{entry, adaptor.getGrid(), heavyFirst, arguments});
+                         ValueRange{entry, adaptor.getGrid(), heavyFirst, arguments, count, scratch});
     rewriter.eraseOp(op);
     return success();
   }
@@ -51,8 +56,10 @@ private:
     return entry.getSymName();
   }
 
-  /// An array of pointers to the arguments. Stack slots live in the entry block: a launch may stand in a loop.
-  Value packArguments(LaunchOp op, ValueRange values, Type pointer, ConversionPatternRewriter &rewriter) const {
+  /// An array of pointers to the arguments; that of scratch memory, if any, is set by the runtime. Stack slots live in
+  /// the entry block: a launch may stand in a loop.
+  Value packArguments(LaunchOp op, ValueRange values, Type pointer, bool scratch,
+                      ConversionPatternRewriter &rewriter) const {
     Location loc = op.getLoc();
     auto allocate = [&](Type type, int64_t count) -> Value {
       OpBuilder::InsertionGuard guard(rewriter);
@@ -60,7 +67,7 @@ private:
       Value size = LLVM::ConstantOp::create(rewriter, loc, rewriter.getI64IntegerAttr(count));
       return LLVM::AllocaOp::create(rewriter, loc, pointer, type, size);
     };
-    Value array = allocate(pointer, std::max<int64_t>(values.size(), 1));
+    Value array = allocate(pointer, std::max<int64_t>(values.size() + scratch, 1));
     for (auto [n, value] : llvm::enumerate(values)) {
       Value slot = allocate(value.getType(), 1);
       LLVM::StoreOp::create(rewriter, loc, value, slot);
@@ -92,8 +99,9 @@ struct ConvertFALaunchToLLVM : fa::impl::ConvertFALaunchToLLVMPassBase<ConvertFA
     OpBuilder builder(module.getBodyRegion());
     Type pointer = LLVM::LLVMPointerType::get(&getContext());
     SymbolTable symbols(module);
+    Type i64 = builder.getI64Type();
     if (failed(LLVM::lookupOrCreateFn(builder, module, launchFunction,
-                                      {pointer, builder.getI64Type(), builder.getI32Type(), pointer},
+                                      {pointer, i64, builder.getI32Type(), pointer, i64, i64},
                                       LLVM::LLVMVoidType::get(&getContext()))))
       return signalPassFailure();
     LLVMTypeConverter types(&getContext());

@@ -2,6 +2,7 @@
 // structured control flow.
 #include "TileLoops.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Dialect/FA/IR/KernelScratch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -214,11 +215,22 @@ private:
     auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(launch, launch.getKernelAttr());
     if (!kernel)
       return launch.emitError("expected the kernel to be a func.func");
+    // Blocks run one after the other: one piece of scratch memory serves all.
+    Value scratch;
+    if (kernel->hasAttr(scratchBytesAttrName)) {
+      auto type = MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
+      Value bytes = arith::ConstantIndexOp::create(b, getScratchBytes(kernel));
+      scratch = memref::AllocOp::create(b, type, ValueRange{bytes}, b.getI64IntegerAttr(64));
+    }
     emitLoop(b, launch.getGrid(), [&](Value block) {
       SmallVector<Value> arguments{block};
       llvm::append_range(arguments, launch.getArgs());
+      if (scratch)
+        arguments.push_back(scratch);
       func::CallOp::create(b, kernel, arguments);
     });
+    if (scratch)
+      memref::DeallocOp::create(b, scratch);
     launch.erase();
     return success();
   }

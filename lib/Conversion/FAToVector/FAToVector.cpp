@@ -1,6 +1,7 @@
 // The pass convert-fa-to-vector: states one by one, then their types.
 #include "fa/Conversion/FAToVector/FAToVector.h"
 #include "StateLowering.h"
+#include "fa/Dialect/FA/IR/KernelScratch.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_CONVERTFATOVECTORPASS
@@ -50,9 +51,21 @@ struct ConvertFAToVectorPass : fa::impl::ConvertFAToVectorPassBase<ConvertFAToVe
         return signalPassFailure();
     }
     retypeStates(getOperation());
+    if (failed(checkLaunches()))
+      signalPassFailure();
   }
 
 private:
+  /// Launches that are lowered already give no scratch memory.
+  LogicalResult checkLaunches() {
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (getScratchBytes(kernel) > 0 && getOperation().lookupSymbol(("_fa_cpu_" + kernel.getName()).str()))
+        return kernel.emitError(
+            "expected launches of a kernel that needs scratch memory to be fa.launch, but got calls; "
+            "run convert-fa-to-vector before convert-fa-launch-to-llvm");
+    return success();
+  }
+
   LogicalResult checkOptions() {
     Location loc = getOperation().getLoc();
     if (vectorBits != 128 && vectorBits != 256 && vectorBits != 512)

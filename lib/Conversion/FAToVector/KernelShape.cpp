@@ -1,4 +1,4 @@
-// Layout of the scratch arena: every view starts on a cache line.
+// Layout of the scratch arena: every view starts on a cache line, and views start at different distances from a page.
 #include "KernelShape.h"
 
 using namespace mlir;
@@ -6,6 +6,9 @@ using namespace mlir::fa::cpu;
 
 namespace {
 constexpr int64_t cacheLine = 64;
+/// Most views are whole pages: without a gap, loads from one would wait for stores to another at the same distance from
+/// a page (4K aliasing).
+constexpr int64_t stagger = 13 * cacheLine;
 
 /// Hands out offsets; with an emitter also the views.
 struct Layout {
@@ -17,7 +20,7 @@ struct Layout {
     for (int64_t size : sizes)
       bytes *= size;
     int64_t at = offset;
-    offset += llvm::alignTo(bytes, cacheLine);
+    offset += llvm::alignTo(bytes, cacheLine) + stagger;
     return at;
   }
 };

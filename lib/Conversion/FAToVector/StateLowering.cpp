@@ -1,6 +1,7 @@
 // fa.init -> clear and pack, fa.step -> call of a private function, fa.finish -> normalise and store.
 #include "StateLowering.h"
 #include "TileMemory.h"
+#include "fa/Dialect/FA/IR/KernelScratch.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -11,9 +12,6 @@ using namespace mlir::fa;
 using namespace mlir::fa::cpu;
 
 namespace {
-
-/// Larger scratch goes to the heap; threads have stacks of 8 MiB and more.
-constexpr int64_t maxStackBytes = 1 << 20;
 
 bool sameRegion(Region &a, Region &b) {
   return OperationEquivalence::isRegionEquivalentTo(&a, &b, OperationEquivalence::IgnoreLocations);
@@ -133,13 +131,17 @@ KernelShape StateLowering::shapeOf() {
   return result;
 }
 
+/// From the runtime for a kernel; a function that nobody launches has the heap.
 Value StateLowering::allocateScratch(MemRefType type) {
-  OpBuilder entry = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Location loc = chain.init.getLoc();
-  IntegerAttr alignment = entry.getI64IntegerAttr(64);
-  if (type.getDimSize(0) <= maxStackBytes)
-    return memref::AllocaOp::create(entry, loc, type, ValueRange{}, alignment);
-  Value memory = memref::AllocOp::create(entry, loc, type, ValueRange{}, alignment);
+  if (kernel->hasAttr(kernelAttrName)) {
+    int64_t offset = addScratchBytes(kernel, type.getDimSize(0));
+    OpBuilder entry = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    Value start = arith::ConstantIndexOp::create(entry, loc, offset);
+    return memref::ViewOp::create(entry, loc, type, kernel.getArguments().back(), start, ValueRange{});
+  }
+  OpBuilder entry = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Value memory = memref::AllocOp::create(entry, loc, type, ValueRange{}, entry.getI64IntegerAttr(64));
   kernel.walk([&](func::ReturnOp returnOp) {
     OpBuilder exit(returnOp);
     memref::DeallocOp::create(exit, loc, memory);
@@ -147,7 +149,8 @@ Value StateLowering::allocateScratch(MemRefType type) {
   return memory;
 }
 
-/// What queries are multiplied by when they are packed. A static scale stays in the exponent (shapeOf) but for its sign.
+/// What queries are multiplied by when they are packed. A static scale stays in the exponent (shapeOf) but for its
+/// sign.
 Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
   if (Value dynamic = step.getDynamicScale())
     return dynamic;
@@ -195,7 +198,8 @@ namespace {
 /// Constants, dims and index arithmetic are repeated in the step's function, where the mask analysis can read them.
 bool isRepeated(Operation *op) {
   return op && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-         (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::DimOp>(op) || isa<arith::ArithDialect>(op->getDialect()));
+         (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::DimOp>(op) ||
+          isa<arith::ArithDialect>(op->getDialect()));
 }
 
 /// What `value` is computed from, as far as operations are repeated.
@@ -277,8 +281,8 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   auto argument = [&](unsigned n) { return entry->getArgument(n); };
-  StepOperands operands{argument(0), argument(1), argument(2), argument(3), argument(4),  argument(5),
-                        argument(6), argument(7), argument(8), argument(9), argument(10), argument(11), argument(12)};
+  StepOperands operands{argument(0), argument(1), argument(2), argument(3),  argument(4),  argument(5), argument(6),
+                        argument(7), argument(8), argument(9), argument(10), argument(11), argument(12)};
   IRMapping mapping;
   mapping.map(ArrayRef<Value>{step.getQuery(), step.getKey(), step.getValue()},
               ArrayRef<Value>{operands.query, operands.key, operands.value});

@@ -6,35 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <new>
-#include <unistd.h>
 
 namespace fa::runtime {
 namespace {
 
 constexpr size_t alignment = 64;
-
-struct FreeDeleter {
-  void operator()(void *memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<void, FreeDeleter>;
-
-uint64_t physicalMemory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : UINT64_MAX;
-}
-
-/// The kernel would overcommit and kill the process later: the limit is checked first.
-Expected<Memory> allocateAligned(uint64_t bytes, const char *what) {
-  if (bytes > physicalMemory())
-    return makeError(std::string("cannot allocate ") + formatBytes(bytes) + " for " + what + ": the machine has " +
-                     formatBytes(physicalMemory()));
-  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  Memory memory(std::aligned_alloc(alignment, rounded ? rounded : alignment));
-  if (!memory)
-    return makeError(std::string("cannot allocate ") + formatBytes(bytes) + " for " + what + ": out of memory");
-  return memory;
-}
 
 /// A shared object, or a function of this process.
 class CpuModule : public Module {
@@ -121,7 +97,7 @@ std::string CpuDriver::describe() const {
 }
 
 Expected<DeviceAddress> CpuDriver::allocate(size_t bytes) {
-  Expected<Memory> memory = allocateAligned(bytes, "a tensor");
+  Expected<AlignedMemory> memory = allocateAligned(bytes, alignment, "a tensor");
   if (!memory)
     return memory.error();
   const auto address = static_cast<DeviceAddress>(reinterpret_cast<uintptr_t>(memory->release()));
@@ -218,23 +194,22 @@ Expected<double> CpuDriver::launch(Module &module, const LaunchDescriptor &descr
   if (sizes->blocks == 0)
     return 0.0;
 
-  // One argument array and one scratch arena for each thread.
   const int64_t blocks = sizes->blocks;
-  std::vector<CpuArguments> copies(threads(), *arguments);
-  std::vector<std::vector<void *>> pointers;
-  std::vector<Memory> scratch;
-  for (CpuArguments &copy : copies) {
-    Expected<Memory> memory = allocateAligned(static_cast<uint64_t>(sizes->scratchBytes), "scratch memory");
-    if (!memory)
-      return memory.error();
-    scratch.push_back(std::move(*memory));
-    pointers.push_back(copy.pointers(scratch.back().get(), sizes->scratchBytes));
-  }
   const bool reversed = descriptor.order == "heavy_first";
-  const auto start = std::chrono::steady_clock::now();
-  pool.run(blocks, [&](int64_t index, unsigned worker) {
+  std::chrono::steady_clock::time_point start;
+  // An argument array for each thread: they differ in the scratch arena.
+  std::vector<CpuArguments> copies(threads(), *arguments);
+  std::vector<std::vector<void *>> pointers(threads());
+  const auto prepare = [&](const std::vector<ScratchArena> &arenas) {
+    for (unsigned worker = 0; worker < threads(); ++worker)
+      pointers[worker] = copies[worker].pointers(arenas[worker].data(), sizes->scratchBytes);
+    start = std::chrono::steady_clock::now();
+  };
+  const auto body = [&](int64_t index, unsigned worker) {
     (*kernel)(reversed ? blocks - 1 - index : index, pointers[worker].data());
-  });
+  };
+  if (Status status = pool.run(blocks, static_cast<uint64_t>(sizes->scratchBytes), prepare, body); !status)
+    return status.error();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -13,8 +13,8 @@ unsigned availableCores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-ThreadPool::ThreadPool(unsigned threads) {
-  const unsigned total = threads ? threads : availableCores();
+ThreadPool::ThreadPool(unsigned threads) : arenas(threads ? threads : availableCores()) {
+  const unsigned total = static_cast<unsigned>(arenas.size());
   workers.reserve(total - 1);
   for (unsigned worker = 1; worker < total; ++worker)
     workers.emplace_back([this, worker] { work(worker); });
@@ -34,6 +34,24 @@ void ThreadPool::run(int64_t total, const std::function<void(int64_t, unsigned)>
   if (total <= 0)
     return;
   std::lock_guard turn(callers);
+  runInTurn(total, loop);
+}
+
+Status ThreadPool::run(int64_t total, uint64_t scratchBytes,
+                       const std::function<void(const std::vector<ScratchArena> &)> &prepare,
+                       const std::function<void(int64_t, unsigned)> &loop) {
+  if (total <= 0)
+    return Status::success();
+  std::lock_guard turn(callers);
+  for (ScratchArena &arena : arenas)
+    if (Status status = arena.reserve(scratchBytes); !status)
+      return status;
+  prepare(arenas);
+  runInTurn(total, loop);
+  return Status::success();
+}
+
+void ThreadPool::runInTurn(int64_t total, const std::function<void(int64_t, unsigned)> &loop) {
   // A short loop, or a pool of one, is not worth waking anybody for.
   if (total == 1 || workers.empty()) {
     for (int64_t index = 0; index < total; ++index)

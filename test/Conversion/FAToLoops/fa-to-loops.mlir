@@ -194,6 +194,26 @@ func.func @host(%a: memref<4xf32>, %n: index) {
 
 // -----
 
+// Its blocks run one after the other and share scratch memory.
+
+// CHECK-LABEL: func.func @scratch_host(
+// CHECK-SAME:    %[[A:.*]]: memref<4xf32>, %[[N:.*]]: index
+// CHECK:         %[[MEMORY:.*]] = memref.alloc() {alignment = 64 : i64} : memref<4160xi8>
+// CHECK:         %[[SCRATCH:.*]] = memref.cast %[[MEMORY]] : memref<4160xi8> to memref<?xi8>
+// CHECK:         scf.for %[[BLOCK:.*]] = %{{.*}} to %[[N]]
+// CHECK-NEXT:      func.call @scratch_kernel(%[[BLOCK]], %[[A]], %[[SCRATCH]])
+// CHECK:         memref.dealloc %[[MEMORY]]
+func.func @scratch_kernel(%block: index, %a: memref<4xf32>, %scratch: memref<?xi8>)
+    attributes {fa.kernel, fa.scratch_bytes = 4160 : i64} {
+  return
+}
+func.func @scratch_host(%a: memref<4xf32>, %n: index) {
+  fa.launch @scratch_kernel grid(%n) args(%a : memref<4xf32>)
+  return
+}
+
+// -----
+
 // Splits are joined row by row; the output of a split without keys is not read.
 
 // CHECK-LABEL: func.func @combine(

@@ -42,3 +42,18 @@ func.func @two_scales(%q: memref<1x1x?x64xf32>, %o: memref<1x1x?x64xf32>) attrib
   fa.finish %s2, %o[%c0, %c0, %c0] : !fa.state<32x64xf32>, memref<1x1x?x64xf32>
   return
 }
+
+// -----
+
+// A launch that is lowered already gives no scratch memory.
+
+llvm.func @_fa_cpu_launched(i64, !llvm.ptr)
+// expected-error @+1 {{run convert-fa-to-vector before convert-fa-launch-to-llvm}}
+func.func @launched(%q: memref<1x1x?x64xf32>, %o: memref<1x1x?x64xf32>) attributes {fa.kernel} {
+  %c0 = arith.constant 0 : index
+  %s0 = fa.init : !fa.state<32x64xf32>
+  %s1 = fa.step %s0, %q[%c0, %c0, %c0], %q, %q[%c0, %c0, %c0] tile_kv(32) scale(0.125)
+    : !fa.state<32x64xf32>, memref<1x1x?x64xf32>, memref<1x1x?x64xf32>, memref<1x1x?x64xf32>
+  fa.finish %s1, %o[%c0, %c0, %c0] : !fa.state<32x64xf32>, memref<1x1x?x64xf32>
+  return
+}

@@ -19,7 +19,9 @@
 // CHECK: return
 // CHECK-NOT: func.func private
 // CHECK-LABEL: func.func @kernel
-// CHECK: %[[ARENA:.*]] = memref.alloca() {alignment = 64 : i64} : memref<{{.*}}xi8>
+// CHECK-SAME: %[[SCRATCH:[a-z0-9]+]]: memref<?xi8>) attributes {fa.kernel, fa.scratch_bytes = {{[1-9][0-9]*}} : i64}
+// CHECK: %[[ARENA:.*]] = memref.view %[[SCRATCH]][%{{.*}}][] : memref<?xi8> to memref<{{.*}}xi8>
+// CHECK-NOT: memref.alloc
 // CHECK: call @kernel_step(%[[ARENA]]
 // CHECK: call @kernel_step(%[[ARENA]]
 // CHECK-NOT: fa.

@@ -18,7 +18,9 @@ using namespace fa;
 using namespace fa::test;
 
 /// Stands for the thread pool: blocks in reverse order, which no kernel may notice.
-extern "C" void fa_launch_blocks(void (*kernel)(int64_t, void **), int64_t blocks, int32_t, void **arguments) {
+extern "C" void fa_launch_blocks(void (*kernel)(int64_t, void **), int64_t blocks, int32_t, void **arguments,
+                                 int64_t numArguments, int64_t scratchBytes) {
+  EXPECT_EQ(scratchBytes, 0) << "plain loops have the heap; arguments: " << numArguments;
   for (int64_t block = blocks - 1; block >= 0; --block)
     kernel(block, arguments);
 }

@@ -13,8 +13,9 @@ def ConvertFAToVectorPass : Pass<"convert-fa-to-vector", "::mlir::ModuleOp"> {
 
     Requires: functions marked `fa.kernel` whose states are made by `fa.init`, advanced by `fa.step` and used by
     `fa.finish` (order query_outer), through `scf.for` alone.
-    Guarantees: no fa operation is left in kernels. A state is scratch memory on the kernel's stack, or on the heap when
-    it is large. Key and value tiles whose rows are strided or of another element type are copied once per step.
+    Guarantees: no fa operation is left in kernels. A state is scratch memory that the runtime gives to the
+    kernel, which takes a `memref<?xi8>` last and is marked `fa.scratch_bytes`; its launches are still `fa.launch`. Key
+    and value tiles whose rows are strided or of another element type are copied once per step.
     16-bit inputs compute in f32. Each state's steps share one private function.
     Leaves alone: functions without `fa.init`.
 

@@ -1,5 +1,6 @@
 // A persistent pool that runs one loop at a time over [0, count), handing out indices one by one.
 #pragma once
+#include "fa/Runtime/CPU/ScratchArena.h"
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -25,9 +26,17 @@ public:
   /// not call back into the same pool.
   void run(int64_t count, const std::function<void(int64_t index, unsigned worker)> &body);
 
+  /// The same with `scratchBytes` of memory for each worker: `prepare` gets the arenas, by worker, before the first
+  /// call of `body`; they are this loop's alone until it ends, and are kept for the next. Fails, without a call, when
+  /// there is no memory.
+  Status run(int64_t count, uint64_t scratchBytes,
+             const std::function<void(const std::vector<ScratchArena> &arenas)> &prepare,
+             const std::function<void(int64_t index, unsigned worker)> &body);
+
 private:
   std::vector<std::thread> workers;
-  std::mutex callers; ///< one loop at a time
+  std::mutex callers;               ///< one loop at a time
+  std::vector<ScratchArena> arenas; ///< by worker; guarded by `callers`
   std::mutex mutex;
   std::condition_variable wake, done;
   uint64_t generation = 0;
@@ -37,6 +46,7 @@ private:
   const std::function<void(int64_t, unsigned)> *body = nullptr;
   std::atomic<int64_t> next{0};
 
+  void runInTurn(int64_t count, const std::function<void(int64_t, unsigned)> &body);
   void work(unsigned worker);
   void drain(unsigned worker);
 };

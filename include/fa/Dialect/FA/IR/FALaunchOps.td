@@ -9,7 +9,8 @@ def FA_LaunchOp : FA_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     are the arguments of the launch. `heavy_first` says that blocks with larger numbers do more work.
 
     Constraints:
-    * (C1) the callee is a function marked `fa.kernel` whose arguments are the block number and those of the launch.
+    * (C1) the callee is a function marked `fa.kernel` whose arguments are the block number and those of the launch; one
+      marked `fa.scratch_bytes` also takes a `memref<?xi8>` of that size last, which the runtime gives to each thread.
 
     ```mlir
     fa.launch @causal_kernel grid(%blocks) heavy_first args(%q, %o : memref<1x1x?x64xf32>, memref<1x1x?x64xf32>)
