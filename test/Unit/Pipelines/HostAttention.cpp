@@ -17,12 +17,19 @@
 using namespace fa;
 using namespace fa::test;
 
-/// Stands for the thread pool: blocks in reverse order, which no kernel may notice.
+/// Stands for the thread pool: blocks in reverse order, which no kernel may notice, and scratch memory full of NaN.
 extern "C" void fa_launch_blocks(void (*kernel)(int64_t, void **), int64_t blocks, int32_t, void **arguments,
                                  int64_t numArguments, int64_t scratchBytes) {
-  EXPECT_EQ(scratchBytes, 0) << "plain loops have the heap; arguments: " << numArguments;
-  for (int64_t block = blocks - 1; block >= 0; --block)
-    kernel(block, arguments);
+  std::vector<uint8_t> memory(static_cast<size_t>(scratchBytes) + 64);
+  const auto address = (reinterpret_cast<int64_t>(memory.data()) + 63) / 64 * 64;
+  int64_t scratch[] = {address, address, 0, scratchBytes, 1};
+  std::vector<void *> given(arguments, arguments + numArguments);
+  if (scratchBytes > 0)
+    given.back() = scratch;
+  for (int64_t block = blocks - 1; block >= 0; --block) {
+    std::fill(memory.begin(), memory.end(), 0xff);
+    kernel(block, given.data());
+  }
 }
 
 //===----------------------------------------------------------------------===//
