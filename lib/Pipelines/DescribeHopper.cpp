@@ -11,8 +11,6 @@ using ::fa::LaunchDescriptor;
 
 /// Multiprocessors of an H100 SXM or H200: the grid of a persistent kernel.
 constexpr int64_t multiprocessors = 132;
-/// Row and column numbers are 32-bit in a kernel, and tiles reach past the end.
-constexpr int64_t largestLength = int64_t(1) << 30;
 
 namespace {
 class Describer {
@@ -67,7 +65,7 @@ private:
     } else if (kind == "dim") {
       std::string expression = from.tensor + ".dim" + std::to_string(dim);
       addExpression(expression);
-      result.guards.push_back({expression + " < " + std::to_string(largestLength), "split the tensor"});
+      result.guards.push_back({expression + " < " + std::to_string(hopper::largestLength), "split the tensor"});
     } else {
       KernelArgument scalar = from;
       scalar.type = type.isIndex() ? DType::I32 : from.type;

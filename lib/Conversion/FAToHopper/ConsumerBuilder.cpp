@@ -59,7 +59,7 @@ Value KernelBuilder::applyRegions(Block &block, StepOp step, IRMapping &mapping,
     return scores;
   auto indices = VectorType::get(plan.scoreFragment().getShape(), b.getIndexType());
   Value first = arith::MulIOp::create(b, mapping.lookupOrDefault(step.getKeyTile()), constant(plan.tileKv()));
-  Value keys = arith::AddIOp::create(b, columns, vector::BroadcastOp::create(b, indices, first));
+  Value keys = FragmentColumnsOp::create(b, indices, first);
   Value last = arith::SubIOp::create(b, keyLength, constant(1));
   // A region may load at (i, j): never past the end.
   bool reads = readsMemory(step.getScore()) || (hasMask && readsMemory(step.getMask()));
@@ -260,11 +260,9 @@ void KernelBuilder::emitConsumerConstants(Block &block) {
   auto pair = VectorType::get({2}, b.getIndexType());
   tileRow = arith::MulIOp::create(b, warpgroup, constant(fragmentRows));
   Value firstRow = arith::AddIOp::create(b, block.queryRow, tileRow);
-  Value rows = FragmentRowsOp::create(b, pair);
-  queryRows = arith::AddIOp::create(b, rows, vector::BroadcastOp::create(b, pair, firstRow));
+  queryRows = FragmentRowsOp::create(b, pair, firstRow);
   Value last = arith::SubIOp::create(b, queryLength, constant(1));
   clampedRows = arith::MinSIOp::create(b, queryRows, vector::BroadcastOp::create(b, pair, last));
-  columns = FragmentColumnsOp::create(b, VectorType::get(plan.scoreFragment().getShape(), b.getIndexType()));
   Value scale = dynamicScale ? block.mapping.lookupOrDefault(dynamicScale) : Value{};
   softmax.emplace(b, plan, scale);
 }

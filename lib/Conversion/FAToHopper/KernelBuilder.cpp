@@ -79,6 +79,8 @@ LogicalResult KernelBuilder::createArguments() {
     kernel->setAttr(pingPongAttrName, b.getUnitAttr());
   for (auto [i, source] : llvm::enumerate(sources))
     kernel.setArgAttr(i, argumentSourceAttrName, b.getStringAttr(source));
+  for (Value &value : dimValues)
+    kernel.setArgAttr(llvm::find(slots, &value) - slots.begin(), lengthAttrName, b.getUnitAttr());
   for (auto [slot, argument] : llvm::zip_equal(slots, kernel.getArguments()))
     *slot = argument;
   for (auto [argument, value] : memrefs)

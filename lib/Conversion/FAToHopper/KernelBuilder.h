@@ -82,7 +82,7 @@ private:
   std::optional<Block> onlyBlock;
   // Consumers only.
   std::optional<Softmax> softmax;
-  Value warpgroup, tileRow, query, columns, queryRows, clampedRows;
+  Value warpgroup, tileRow, query, queryRows, clampedRows;
 };
 
 } // namespace mlir::fa

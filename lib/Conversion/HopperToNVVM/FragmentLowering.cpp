@@ -11,9 +11,11 @@ SmallVector<Value> KernelLowering::elementsOf(Value vector) {
   auto known = elements.find(vector);
   if (known != elements.end())
     return known->second;
-  OpBuilder builder(vector.getContext());
+  LocBuilder builder(vector.getLoc(), vector.getContext());
   builder.setInsertionPointAfterValue(vector);
-  auto split = vector::ToElementsOp::create(builder, vector.getLoc(), vector);
+  if (std::optional<SmallVector<Value>> expanded = expandPositions(builder, vector))
+    return elements[vector] = *expanded;
+  auto split = vector::ToElementsOp::create(builder, vector);
   SmallVector<Value> values(split.getElements());
   elements[vector] = values;
   return values;
@@ -25,8 +27,12 @@ void KernelLowering::setElements(LocBuilder &b, Value result, ArrayRef<Value> va
   result.replaceAllUsesWith(joined);
 }
 
-/// Element `v` of a fragment lies in the thread's row (v / 2) mod 2.
-static int64_t rowOf(int64_t element) { return element / 2 % 2; }
+SmallVector<Value> KernelLowering::broadcastRows(ArrayRef<Value> rows, int64_t length) {
+  SmallVector<Value> values;
+  for (int64_t v = 0; v < length; ++v)
+    values.push_back(rows[rowOf(v)]);
+  return values;
+}
 
 //===- positions and rows --------------------------------------------------------===//
 
@@ -34,18 +40,32 @@ void KernelLowering::lowerFragmentOp(LocBuilder &b, Operation *op) {
   Value result = op->getResult(0);
   int64_t length = cast<VectorType>(result.getType()).getNumElements();
   SmallVector<Value> values;
-  if (isa<FragmentRowsOp>(op)) {
+  // No position of a tensor is beyond its last tile (docs/Decisions/0300).
+  constexpr SignedRange inTensor{0, largestLength + 512};
+  if (auto rows = dyn_cast<FragmentRowsOp>(op)) {
     Value row = add(b, arith::ShLIOp::create(b, thread.warp, constant(b, 4)),
                     arith::ShRUIOp::create(b, thread.lane, constant(b, 2)));
+    if (rows.getFrom())
+      row = add(b, asI32(b, rows.getFrom()), row);
     values = {asIndex(b, row), asIndex(b, addConstant(b, row, 8))};
-  } else if (isa<FragmentColumnsOp>(op)) {
+    for (Value value : values)
+      ranges[value] = inTensor;
+  } else if (auto columns = dyn_cast<FragmentColumnsOp>(op)) {
     Value first = arith::ShLIOp::create(b, arith::AndIOp::create(b, thread.lane, constant(b, 3)), constant(b, 1));
-    for (int64_t v = 0; v < length; ++v)
-      values.push_back(asIndex(b, addConstant(b, first, 8 * (v / 4) + v % 2)));
+    if (columns.getFrom())
+      first = add(b, asI32(b, columns.getFrom()), first);
+    first = asIndex(b, first);
+    setPositions(result, {first, first}, 1, inTensor);
+    return;
   } else if (auto broadcast = dyn_cast<RowBroadcastOp>(op)) {
     SmallVector<Value> rows = elementsOf(broadcast.getValue());
-    for (int64_t v = 0; v < length; ++v)
-      values.push_back(rows[rowOf(v)]);
+    if (rows[0].getType().isIndex()) {
+      SignedRange first = rangeOf(rows[0]), second = rangeOf(rows[1]);
+      setPositions(result, {rows[0], rows[1]}, 0,
+                   {std::min(first.first, second.first), std::max(first.second, second.second)});
+      return;
+    }
+    values = broadcastRows(rows, length);
   } else if (auto pack = dyn_cast<PackOp>(op)) {
     SmallVector<Value> from = elementsOf(pack.getValue());
     StringRef type = pack.getElementType().isBF16() ? "bf16" : "f16";
@@ -135,6 +155,8 @@ void KernelLowering::lowerStoreFragment(LocBuilder &b, StoreFragmentOp op) {
 //===- vectors ---------------------------------------------------------------------===//
 
 LogicalResult KernelLowering::lowerVectorOp(LocBuilder &b, Operation *op) {
+  if (lowerPositionOp(b, op))
+    return success();
   if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = cast<DenseElementsAttr>(constantOp.getValue());
     SmallVector<Value> values;

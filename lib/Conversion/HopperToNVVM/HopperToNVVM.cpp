@@ -46,7 +46,10 @@ LogicalResult KernelLowering::lowerArguments() {
                                       ? entry.addArgument(b.getI64Type(), argument.getLoc())
                                       : constant64(b, stride));
     } else if (type.isIndex()) {
-      argument.replaceAllUsesWith(asIndex(b, entry.addArgument(b.getI32Type(), argument.getLoc())));
+      Value size = asIndex(b, entry.addArgument(b.getI32Type(), argument.getLoc()));
+      if (kernel.getArgAttr(argument.getArgNumber(), lengthAttrName))
+        ranges[size] = {0, largestLength};
+      argument.replaceAllUsesWith(size);
     } else if (type.isIntOrFloat()) {
       argument.replaceAllUsesWith(entry.addArgument(type, argument.getLoc()));
     } else {
@@ -185,6 +188,7 @@ LogicalResult KernelLowering::run() {
       return failure();
     replaced.push_back(op);
   }
+  expandEscapingPositions();
   for (Operation *op : replaced)
     op->dropAllUses();
   for (Operation *op : llvm::reverse(replaced))

@@ -1,6 +1,7 @@
 // State of the lowering of one kernel, shared by the files of this folder; one method per group of ops.
 #pragma once
 #include "fa/Dialect/Hopper/IR/Hopper.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -14,6 +15,31 @@ using LocBuilder = ImplicitLocOpBuilder;
 struct MemRefArgument {
   Value pointer;
   SmallVector<Value> strides;
+};
+
+/// Lowest and highest value.
+using SignedRange = std::pair<int64_t, int64_t>;
+/// A value for each of the two rows that a thread holds of a fragment.
+using RowPair = std::array<Value, 2>;
+
+/// Element `v` of a fragment lies in the thread's row (v / 2) mod 2 ...
+inline int64_t rowOf(int64_t element) { return element / 2 % 2; }
+/// ... and this many columns right of element 0.
+int64_t columnOf(int64_t element);
+
+/// A vector of integers: `rows[rowOf(v)] + step columnOf(v)`.
+struct Positions {
+  RowPair rows;
+  int64_t step;
+  SignedRange range; ///< of `rows`
+};
+
+/// A vector of i1: `step columnOf(v) <predicate> bounds[rowOf(v)]`.
+struct Comparison {
+  arith::CmpIPredicate predicate;
+  int64_t step;
+  RowPair bounds;
+  SignedRange range; ///< of `bounds`
 };
 
 /// Values of the running thread, i32; those below `tid` exist in the consumers only.
@@ -64,9 +90,20 @@ private:
   void lowerQuadReduce(LocBuilder &b, QuadReduceOp op);
   void lowerStoreFragment(LocBuilder &b, StoreFragmentOp op);
   LogicalResult lowerVectorOp(LocBuilder &b, Operation *op);
+  static SmallVector<Value> broadcastRows(ArrayRef<Value> rows, int64_t length);
   /// The elements of a vector or of an accumulator in flight.
   SmallVector<Value> elementsOf(Value vector);
   void setElements(LocBuilder &b, Value result, ArrayRef<Value> elements);
+
+  // PositionLowering.cpp: integers and comparisons that are one value per row plus a constant per column
+  bool lowerPositionOp(LocBuilder &b, Operation *op);
+  bool lowerComparison(LocBuilder &b, arith::CmpIOp op);
+  bool joinComparisons(LocBuilder &b, Operation *op);
+  void setPositions(Value vector, RowPair rows, int64_t step, SignedRange range);
+  const Positions *positionsOf(Value vector);
+  std::optional<SmallVector<Value>> expandPositions(LocBuilder &b, Value vector);
+  void expandEscapingPositions();
+  SignedRange rangeOf(Value value, unsigned depth = 0);
 
   // MemoryLowering.cpp: loads and stores through memref arguments
   LogicalResult lowerLoad(LocBuilder &b, memref::LoadOp op);
@@ -102,6 +139,9 @@ private:
   DenseMap<Value, Value> mapPointers;    ///< tensor map argument -> !llvm.ptr
   DenseMap<Value, MemRefArgument> memrefs;
   DenseMap<Value, SmallVector<Value>> elements;
+  DenseMap<Value, Positions> positions;      ///< vectors that have no elements yet
+  DenseMap<Value, Comparison> comparisons;   ///< vectors that have no elements yet
+  DenseMap<Value, SignedRange> ranges;       ///< of scalars
   SmallVector<Operation *> replaced;
 };
 

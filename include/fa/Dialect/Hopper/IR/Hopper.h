@@ -21,6 +21,10 @@ constexpr int64_t firstWarpgroupBarrier = 8;
 constexpr int64_t threadsPerWarpgroup = 128;
 /// Rows of one warpgroup's fragment.
 constexpr int64_t fragmentRows = 64;
+/// No tensor has this many rows or more: launch guards see to it, so that positions fit 32 bits (docs/Decisions/0300).
+constexpr int64_t largestLength = int64_t(1) << 29;
+/// Attribute of an index argument: a length, at least 0 and below `largestLength`.
+constexpr llvm::StringLiteral lengthAttrName = "hopper.length";
 /// Attribute of a gpu.func: bytes of dynamic shared memory, set by hopper-allocate-shared.
 constexpr llvm::StringLiteral sharedBytesAttrName = "hopper.shared_bytes";
 /// Attribute of a gpu.func: asks hopper-ping-pong for turns.

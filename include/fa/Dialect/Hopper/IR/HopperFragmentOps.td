@@ -12,33 +12,41 @@ def Hopper_RowIndices : VectorOfLengthAndType<[2], [Index]>,
                         BuildableType<"::mlir::VectorType::get({2}, $_builder.getIndexType())">;
 
 def Hopper_FragmentRowsOp : Hopper_Op<"fragment_rows", [Pure]> {
-  let summary = "the two rows, in 0 .. 63, that this thread holds of its warpgroup's fragments";
+  let summary = "the two rows that this thread holds of its warpgroup's fragments";
   let description = [{
     ```
-    result[e] = 16 (t / 32) + (t mod 32) / 4 + 8 e        t: thread of the warpgroup
+    result[e] = from + 16 (t / 32) + (t mod 32) / 4 + 8 e        t: thread of the warpgroup; from: 0 if left out
     ```
+    `from` is a position in a tensor: neither it nor a result is negative or beyond the last tile, so that positions and
+    lengths can be subtracted in 32 bits.
+
     ```mlir
-    %rows = hopper.fragment_rows : vector<2xindex>
+    %rows = hopper.fragment_rows from(%first) : vector<2xindex>
     ```
   }];
+  let arguments = (ins Optional<Index>:$from);
   let results = (outs Hopper_RowIndices:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`from` `(` $from^ `)`)? attr-dict `:` type($result)";
 }
 
 def Hopper_FragmentColumnsOp : Hopper_Op<"fragment_columns", [Pure]> {
   let summary = "the column of each element of a fragment";
   let description = [{
     ```
-    result[v] = 8 (v / 4) + 2 (t mod 4) + v mod 2          t: thread of the warpgroup
+    result[v] = from + 8 (v / 4) + 2 (t mod 4) + v mod 2          t: thread of the warpgroup; from: 0 if left out
     ```
+    `from` is a position as in hopper.fragment_rows. The lowering keeps sums, differences and comparisons of positions
+    as one value per row and a constant per column: `j <= i` is a comparison with an immediate.
+
     * (C1) the length is a multiple of 4 up to 128.
 
     ```mlir
-    %columns = hopper.fragment_columns : vector<64xindex>
+    %columns = hopper.fragment_columns from(%first) : vector<64xindex>
     ```
   }];
+  let arguments = (ins Optional<Index>:$from);
   let results = (outs VectorOfRankAndType<[1], [Index]>:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`from` `(` $from^ `)`)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
