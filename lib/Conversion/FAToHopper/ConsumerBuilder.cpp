@@ -9,6 +9,8 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::hopper;
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 Value KernelBuilder::zeroFragment(VectorType type, double value) {
   return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
 }
@@ -16,7 +18,7 @@ Value KernelBuilder::zeroFragment(VectorType type, double value) {
 KernelBuilder::State KernelBuilder::emptyState() {
   auto rows = VectorType::get({2}, b.getF32Type());
   return {zeroFragment(plan.outputFragment()),
-          {zeroFragment(rows, -std::numeric_limits<double>::infinity()), zeroFragment(rows)},
+          {zeroFragment(rows, -infinity), zeroFragment(rows)},
           {},
           {}};
 }
@@ -91,7 +93,7 @@ Value KernelBuilder::applyRegions(Block &block, StepOp step, IRMapping &mapping,
   }
   if (!keep)
     return result;
-  Value hidden = zeroFragment(plan.scoreFragment(), -std::numeric_limits<double>::infinity());
+  Value hidden = zeroFragment(plan.scoreFragment(), -infinity);
   return arith::SelectOp::create(b, keep, result, hidden);
 }
 
@@ -208,16 +210,16 @@ KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegm
   return {zeroFragment(plan.outputFragment()), tile.state, packed, {}};
 }
 
-KernelBuilder::State KernelBuilder::emitOverlappedLoops(Block &block) {
+KernelBuilder::Rows KernelBuilder::emitOverlappedLoops(Block &block) {
   auto pack = [](State s) { return SmallVector<Value>{s.output, s.rows.max, s.rows.sum, s.packed}; };
   auto unpack = [](ValueRange v) { return State{v[0], {v[1], v[2]}, v[3], {}}; };
-  State none = emptyState();
   Value isSome = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.total, constant(0));
-  SmallVector<Value> noneValues{none.output, none.rows.max, none.rows.sum};
-  auto some = scf::IfOp::create(b, TypeRange(ValueRange(noneValues)), isSome, /*withElseRegion=*/true);
+  Type packedType = packedOutput(), rowsType = VectorType::get({2}, b.getF32Type());
+  auto some = scf::IfOp::create(b, TypeRange{packedType, rowsType}, isSome, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(some.elseBlock());
-  scf::YieldOp::create(b, noneValues);
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(packedType));
+  scf::YieldOp::create(b, ValueRange{zeros, zeroFragment(cast<VectorType>(rowsType), -infinity)});
   b.setInsertionPointToStart(some.thenBlock());
   Value firstSegment;
   State state = emitFirstTile(block, firstSegment);
@@ -250,8 +252,9 @@ KernelBuilder::State KernelBuilder::emitOverlappedLoops(Block &block) {
   Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
   if (plan.target.getPersistent())
     ReleaseOp::create(b, valueRing, last);
-  scf::YieldOp::create(b, ValueRange{output, state.rows.max, state.rows.sum});
-  return {some.getResult(0), {some.getResult(1), some.getResult(2)}, {}, {}};
+  Rows rows = finishRows(output, state.rows);
+  scf::YieldOp::create(b, ValueRange{rows.packed, rows.lse});
+  return {some.getResult(0), some.getResult(1)};
 }
 
 //===- consumer ----------------------------------------------------------------------===//
@@ -267,20 +270,22 @@ void KernelBuilder::emitConsumerConstants(Block &block) {
   softmax.emplace(b, plan, scale);
 }
 
-void KernelBuilder::emitEpilogue(Block &block, State state) {
-  auto [inverse, lseRows] = softmax->finish(b, state.rows);
+/// Divides by the row sums and rounds to the output's type.
+KernelBuilder::Rows KernelBuilder::finishRows(Value output, RowState state) {
+  auto [inverse, lseRows] = softmax->finish(b, state);
+  return {PackOp::create(b, packedOutput(), rescale(output, inverse), plan.elementType()), lseRows};
+}
+
+void KernelBuilder::emitEpilogue(Block &block, Rows rows) {
   if (lse)
-    StoreRowsOp::create(b, lseRows, lse, block.batch, block.head, queryRows, queryLength);
-  Value output = rescale(state.output, inverse);
-  auto packedType = VectorType::get({plan.depthV() / 4}, b.getI32Type());
-  Value packed = PackOp::create(b, packedType, output, plan.elementType());
+    StoreRowsOp::create(b, rows.lse, lse, block.batch, block.head, queryRows, queryLength);
   // Nothing reads the warpgroup's own 64 query rows any more: they stage its output.
   Value tile = query;
   if (outputStaging)
     tile = outputStaging;
   else if (plan.outputTile() != plan.queryTile())
     tile = ViewOp::create(b, plan.outputTile(), query);
-  StoreFragmentOp::create(b, packed, tile, tileRow);
+  StoreFragmentOp::create(b, rows.packed, tile, tileRow);
   Value row = arith::AddIOp::create(b, block.queryRow, tileRow);
   TmaStoreOp::create(b, tile, tileRow, outputMap, block.batch, block.head, row, warpgroup);
 }
@@ -288,12 +293,19 @@ void KernelBuilder::emitEpilogue(Block &block, State state) {
 SmallVector<Value> KernelBuilder::emitConsumer(Block &block) {
   emitConsumerConstants(block);
   query = WaitOp::create(b, TypeRange{plan.queryTile()}, queryRing, block.queryUse).getTiles()[0];
-  State state = plan.overlap() ? emitOverlappedLoops(block) : emitSerialLoops(block);
-  if (!state.output)
+  Rows rows;
+  Value uses = block.total;
+  if (plan.overlap()) {
+    rows = emitOverlappedLoops(block);
+  } else if (State state = emitSerialLoops(block); state.output) {
+    rows = finishRows(state.output, state.rows);
+    if (!uses)
+      uses = arith::SubIOp::create(b, state.uses, block.firstUse);
+  }
+  if (!rows.packed)
     return {};
-  emitEpilogue(block, state);
+  emitEpilogue(block, rows);
   if (plan.target.getPersistent())
     ReleaseOp::create(b, queryRing, block.queryUse);
-  Value uses = block.total ? block.total : arith::SubIOp::create(b, state.uses, block.firstUse).getResult();
   return {uses};
 }

@@ -47,10 +47,15 @@ private:
     Value packed; ///< probabilities of the tile whose product with the values is still to come (overlap only)
     Value uses;   ///< ring uses so far (per-tile tests only)
   };
+  /// What a block writes.
+  struct Rows {
+    Value packed; ///< output, rounded
+    Value lse;
+  };
   SmallVector<Value> emitConsumer(Block &block);
   void emitConsumerConstants(Block &block);
   State emitSerialLoops(Block &block);
-  State emitOverlappedLoops(Block &block);
+  Rows emitOverlappedLoops(Block &block);
   State emitFirstTile(Block &block, Value &firstSegment);
   State emitSerialTile(Block &block, Value use, StepOp step, IRMapping &mapping, State state);
   State emitOverlappedTile(Block &block, Value use, StepOp step, IRMapping &mapping, State state);
@@ -60,12 +65,14 @@ private:
   Value applyRegions(Block &block, StepOp step, IRMapping &mapping, Value scores, bool checkBounds);
   State emptyState();
   Value rescale(Value output, Value factor);
-  void emitEpilogue(Block &block, State state);
+  Rows finishRows(Value output, RowState state);
+  void emitEpilogue(Block &block, Rows rows);
 
   Value constant(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   Value zeroFragment(VectorType type, double value = 0);
   Value sizeOf(Value memref, int64_t dim);
   Type pendingOf(VectorType fragment) { return hopper::PendingType::get(b.getContext(), fragment); }
+  VectorType packedOutput() { return VectorType::get({plan.depthV() / 4}, b.getI32Type()); }
   VectorType packedScores() { return VectorType::get({plan.tileKv() / 4}, b.getI32Type()); }
 
   KernelPlan &plan;
