@@ -17,10 +17,7 @@ Value KernelBuilder::zeroFragment(VectorType type, double value) {
 
 KernelBuilder::State KernelBuilder::emptyState() {
   auto rows = VectorType::get({2}, b.getF32Type());
-  return {zeroFragment(plan.outputFragment()),
-          {zeroFragment(rows, -infinity), zeroFragment(rows)},
-          {},
-          {}};
+  return {zeroFragment(plan.outputFragment()), {zeroFragment(rows, -infinity), zeroFragment(rows)}, {}, {}};
 }
 
 Value KernelBuilder::rescale(Value output, Value factor) {
@@ -65,7 +62,9 @@ Value KernelBuilder::applyRegions(Block &block, StepOp step, IRMapping &mapping,
   Value last = arith::SubIOp::create(b, keyLength, constant(1));
   // A region may load at (i, j): never past the end.
   bool reads = readsMemory(step.getScore()) || (hasMask && readsMemory(step.getMask()));
-  Value j = checkBounds && reads ? arith::MinSIOp::create(b, keys, vector::BroadcastOp::create(b, indices, last)).getResult() : keys;
+  Value j = checkBounds && reads
+                ? arith::MinSIOp::create(b, keys, vector::BroadcastOp::create(b, indices, last)).getResult()
+                : keys;
   Value i = RowBroadcastOp::create(b, indices, clampedRows);
   auto gather = [](OpBuilder &builder, Location loc, Value memref, ValueRange position, VectorType type) -> Value {
     return GatherOp::create(builder, loc, type, memref, position);
@@ -88,7 +87,8 @@ Value KernelBuilder::applyRegions(Block &block, StepOp step, IRMapping &mapping,
   if (!result)
     return {};
   if (checkBounds) {
-    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keys, vector::BroadcastOp::create(b, indices, last));
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keys, vector::BroadcastOp::create(b, indices, last));
     keep = keep ? arith::AndIOp::create(b, keep, exists).getResult() : exists;
   }
   if (!keep)
@@ -122,7 +122,8 @@ KernelBuilder::State KernelBuilder::emitOverlappedTile(Block &block, Value use, 
   Value key = WaitOp::create(b, TypeRange{plan.keyTile()}, keyRing, use).getTiles()[0];
   Value pending = startScores(key);
   Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, previous).getTiles()[0];
-  Value product = GemmRSOp::create(b, pendingOf(plan.outputFragment()), state.packed, value, state.output, false, false);
+  Value product =
+      GemmRSOp::create(b, pendingOf(plan.outputFragment()), state.packed, value, state.output, false, false);
   Value scores = finishScores(block, step, mapping, pending, use, 1, /*checkBounds=*/!plan.descends);
   if (!scores)
     return {};
@@ -157,8 +158,8 @@ KernelBuilder::State KernelBuilder::emitSerialLoops(Block &block) {
       return true;
     };
     if (segment.test) {
-      auto test = scf::IfOp::create(b, TypeRange(ValueRange(pack(current))), mapping.lookup(segment.test.getCondition()),
-                                    true);
+      auto test =
+          scf::IfOp::create(b, TypeRange(ValueRange(pack(current))), mapping.lookup(segment.test.getCondition()), true);
       OpBuilder::InsertionGuard inner(b);
       b.setInsertionPointToStart(test.thenBlock());
       cloneScalars(*segment.test.thenBlock(), mapping);
@@ -190,8 +191,7 @@ KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegm
       continue;
     }
     // Nonempty if the next one starts later.
-    Value isNonempty =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.starts[i + 1], block.starts[i]);
+    Value isNonempty = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.starts[i + 1], block.starts[i]);
     keyTile = arith::SelectOp::create(b, isNonempty, ofSegment, keyTile);
     firstSegment = arith::SelectOp::create(b, isNonempty, constant(i), firstSegment);
   }
@@ -248,7 +248,8 @@ KernelBuilder::Rows KernelBuilder::emitOverlappedLoops(Block &block) {
   // The product of the last tile.
   Value last = addIndex(b, block.firstUse, arith::SubIOp::create(b, block.total, constant(1)));
   Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, last).getTiles()[0];
-  Value product = GemmRSOp::create(b, pendingOf(plan.outputFragment()), state.packed, value, state.output, false, false);
+  Value product =
+      GemmRSOp::create(b, pendingOf(plan.outputFragment()), state.packed, value, state.output, false, false);
   Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
   if (plan.target.getPersistent())
     ReleaseOp::create(b, valueRing, last);

@@ -1,5 +1,6 @@
 // Arguments, coordinates of a block, and the producer.
 #include "KernelBuilder.h"
+#include "ScalarExpansion.h"
 #include "fa/Conversion/FAToHopper/KernelArguments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -28,8 +29,10 @@ LogicalResult KernelBuilder::createArguments() {
   StepOp step = plan.masked;
   Type element = plan.elementType();
   int64_t panel = plan.queryTile().getPanelColumns();
-  SmallVector<std::pair<Value *, Value>> maps = {
-      {&queryMap, step.getQuery()}, {&keyMap, step.getKey()}, {&valueMap, step.getValue()}, {&outputMap, plan.finish.getOutput()}};
+  SmallVector<std::pair<Value *, Value>> maps = {{&queryMap, step.getQuery()},
+                                                 {&keyMap, step.getKey()},
+                                                 {&valueMap, step.getValue()},
+                                                 {&outputMap, plan.finish.getOutput()}};
   SmallVector<int64_t> rows = {plan.tileQ(), plan.tileKv(), plan.tileKv(), fragmentRows};
   SmallVector<Value *> slots;
   auto add = [&](Value *slot, Type type, const Twine &source) {
@@ -114,7 +117,10 @@ void KernelBuilder::cloneScalars(mlir::Block &from, IRMapping &mapping) {
       mapping.map(dim.getResult(), sizeOf(dim.getSource(), *dim.getConstantIndex()));
       continue;
     }
-    b.clone(op, mapping);
+    if (SmallVector<Value> expanded = expandScalar(b, &op, mapping); !expanded.empty())
+      mapping.map(op.getResults(), expanded);
+    else
+      b.clone(op, mapping);
   }
 }
 
@@ -210,7 +216,8 @@ void KernelBuilder::forEachBlock(function_ref<SmallVector<Value>(Block &)> body)
 Value KernelBuilder::loadKeyTile(Block &block, Value use, StepOp step, IRMapping &mapping) {
   Value batch = mapping.lookupOrDefault(step.getKeyBatch()), head = mapping.lookupOrDefault(step.getKeyHead());
   Value row = arith::MulIOp::create(b, mapping.lookupOrDefault(step.getKeyTile()), constant(plan.tileKv()));
-  Value number = matchPattern(block.firstUse, m_Zero()) ? use : arith::AddIOp::create(b, block.firstUse, use).getResult();
+  Value number =
+      matchPattern(block.firstUse, m_Zero()) ? use : arith::AddIOp::create(b, block.firstUse, use).getResult();
   Type barrier = BarrierType::get(b.getContext());
   auto key = AcquireOp::create(b, TypeRange{plan.keyTile()}, barrier, keyRing, number);
   TmaLoadOp::create(b, keyMap, batch, head, row, key.getTiles()[0], key.getFull());
@@ -220,13 +227,13 @@ Value KernelBuilder::loadKeyTile(Block &block, Value use, StepOp step, IRMapping
 }
 
 SmallVector<Value> KernelBuilder::emitProducer(Block &block) {
-  auto query = AcquireOp::create(b, TypeRange{plan.queryTile()}, BarrierType::get(b.getContext()), queryRing,
-                                 block.queryUse);
+  auto query =
+      AcquireOp::create(b, TypeRange{plan.queryTile()}, BarrierType::get(b.getContext()), queryRing, block.queryUse);
   TmaLoadOp::create(b, queryMap, block.batch, block.head, block.queryRow, query.getTiles()[0], query.getFull());
   Value uses = constant(0);
   for (auto [i, segment] : llvm::enumerate(plan.segments)) {
-    auto loop = scf::ForOp::create(b, lowerBound(block, segment), block.uppers[i], stepOf(block, segment),
-                                   ValueRange{uses});
+    auto loop =
+        scf::ForOp::create(b, lowerBound(block, segment), block.uppers[i], stepOf(block, segment), ValueRange{uses});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     IRMapping mapping = bodyScalars(block, segment, loop.getInductionVar());

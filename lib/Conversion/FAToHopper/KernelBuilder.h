@@ -80,7 +80,7 @@ private:
   gpu::GPUFuncOp kernel;
   SmallVector<std::string> sources;
   SmallVector<Type> argumentTypes;
-  IRMapping base;              ///< arguments of the fa kernel -> arguments of the hopper kernel
+  IRMapping base;               ///< arguments of the fa kernel -> arguments of the hopper kernel
   SmallVector<Value> dimValues; ///< in the order of plan.dims
   Value queryMap, keyMap, valueMap, outputMap, lse, blocks, dynamicScale;
   Value queryRing, keyRing, valueRing;

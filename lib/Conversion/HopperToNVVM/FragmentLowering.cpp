@@ -70,12 +70,11 @@ void KernelLowering::lowerFragmentOp(LocBuilder &b, Operation *op) {
     SmallVector<Value> from = elementsOf(pack.getValue());
     StringRef type = pack.getElementType().isBF16() ? "bf16" : "f16";
     for (int64_t i = 0; i < length; ++i)
-      values.push_back(LLVM::InlineAsmOp::create(b, TypeRange{b.getI32Type()}, ValueRange{from[2 * i + 1], from[2 * i]},
-                                                 ("cvt.rn." + type + "x2.f32 $0, $1, $2;").str(), "=r,f,f",
-                                                 /*has_side_effects=*/false, /*is_align_stack=*/false,
-                                                 LLVM::tailcallkind::TailCallKind::None,
-                                                 LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
-                                                 ArrayAttr{})
+      values.push_back(LLVM::InlineAsmOp::create(
+                           b, TypeRange{b.getI32Type()}, ValueRange{from[2 * i + 1], from[2 * i]},
+                           ("cvt.rn." + type + "x2.f32 $0, $1, $2;").str(), "=r,f,f",
+                           /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                           LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr{})
                            .getRes());
   }
   setElements(b, result, values);
@@ -182,8 +181,8 @@ LogicalResult KernelLowering::lowerVectorOp(LocBuilder &b, Operation *op) {
     to.getElements().replaceAllUsesWith(elementsOf(to.getSource()));
     return success();
   }
-  if (auto extract = dyn_cast<vector::ExtractOp>(op); extract && extract.getStaticPosition().size() == 1 &&
-                                                      extract.getDynamicPosition().empty()) {
+  if (auto extract = dyn_cast<vector::ExtractOp>(op);
+      extract && extract.getStaticPosition().size() == 1 && extract.getDynamicPosition().empty()) {
     extract.getResult().replaceAllUsesWith(elementsOf(extract.getSource())[extract.getStaticPosition()[0]]);
     return success();
   }

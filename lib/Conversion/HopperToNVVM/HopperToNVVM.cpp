@@ -1,6 +1,6 @@
 // convert-hopper-to-nvvm: kernel signatures and dispatch; the groups of ops are in the other files of this folder.
-#include "fa/Conversion/Passes.h"
 #include "KernelLowering.h"
+#include "fa/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,9 +42,8 @@ LogicalResult KernelLowering::lowerArguments() {
       MemRefArgument &lowered = memrefs[argument];
       lowered.pointer = entry.addArgument(globalPointer, argument.getLoc());
       for (int64_t stride : strides)
-        lowered.strides.push_back(ShapedType::isDynamic(stride)
-                                      ? entry.addArgument(b.getI64Type(), argument.getLoc())
-                                      : constant64(b, stride));
+        lowered.strides.push_back(ShapedType::isDynamic(stride) ? entry.addArgument(b.getI64Type(), argument.getLoc())
+                                                                : constant64(b, stride));
     } else if (type.isIndex()) {
       Value size = asIndex(b, entry.addArgument(b.getI32Type(), argument.getLoc()));
       if (kernel.getArgAttr(argument.getArgNumber(), lengthAttrName))
@@ -64,7 +63,8 @@ LLVM::LLVMFuncOp KernelLowering::makeFunction() {
   Block &entry = kernel.getBody().front();
   entry.eraseArguments(0, kernel.getNumArguments());
   OpBuilder b(kernel);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(entry.getArgumentTypes()));
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(entry.getArgumentTypes()));
   auto function = LLVM::LLVMFuncOp::create(b, kernel.getLoc(), kernel.getName(), type);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), kernel.getKnownBlockSizeAttr());
@@ -133,8 +133,8 @@ LogicalResult KernelLowering::lowerAllocate(LocBuilder &b, AllocateOp op) {
 LogicalResult KernelLowering::lowerOp(Operation *op) {
   LocBuilder b(op->getLoc(), op);
   auto done = [](auto &&...) { return success(); };
-  if (!isa<AcquireOp, WaitOp, WarpSpecializeOp, RingOp, AllocateOp, TmaLoadOp>(op) && isa<HopperDialect>(op->getDialect()) &&
-      !thread.lane)
+  if (!isa<AcquireOp, WaitOp, WarpSpecializeOp, RingOp, AllocateOp, TmaLoadOp>(op) &&
+      isa<HopperDialect>(op->getDialect()) && !thread.lane)
     return op->emitError("expected to be in the consumers of hopper.warp_specialize");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](WarpSpecializeOp o) { return lowerWarpSpecialize(b, o); })
@@ -158,14 +158,16 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](QuadReduceOp o) { return done((lowerQuadReduce(b, o), 0)); })
       .Case([&](StoreFragmentOp o) { return done((lowerStoreFragment(b, o), 0)); })
       .Case([&](AnyOp o) {
-        Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), constant(b, -1), o.getCondition(), NVVM::VoteSyncKind::any);
+        Value any =
+            NVVM::VoteSyncOp::create(b, b.getI1Type(), constant(b, -1), o.getCondition(), NVVM::VoteSyncKind::any);
         o.getResult().replaceAllUsesWith(any);
         return success();
       })
       .Case([&](StoreRowsOp o) { return lowerStoreRows(b, o); })
       .Case([&](GatherOp o) { return lowerGather(b, o); })
       .Case([&](memref::LoadOp o) { return lowerLoad(b, o); })
-      .Default([&](Operation *o) { return isa<gpu::GPUDialect>(o->getDialect()) ? lowerGpuOp(b, o) : lowerVectorOp(b, o); });
+      .Default(
+          [&](Operation *o) { return isa<gpu::GPUDialect>(o->getDialect()) ? lowerGpuOp(b, o) : lowerVectorOp(b, o); });
 }
 
 LogicalResult KernelLowering::run() {

@@ -131,17 +131,17 @@ private:
 
   gpu::GPUFuncOp kernel;
   LLVM::GlobalOp shared;
-  Value sharedBase;      ///< !llvm.ptr<3>
-  Value sharedBaseBits;  ///< i32
+  Value sharedBase;     ///< !llvm.ptr<3>
+  Value sharedBaseBits; ///< i32
   ThreadValues thread;
   SmallVector<Value> tensorMaps;
-  DenseMap<Value, Value> tileOffsets;    ///< tile or barrier -> i32 byte offset in shared memory
-  DenseMap<Value, Value> mapPointers;    ///< tensor map argument -> !llvm.ptr
+  DenseMap<Value, Value> tileOffsets; ///< tile or barrier -> i32 byte offset in shared memory
+  DenseMap<Value, Value> mapPointers; ///< tensor map argument -> !llvm.ptr
   DenseMap<Value, MemRefArgument> memrefs;
   DenseMap<Value, SmallVector<Value>> elements;
-  DenseMap<Value, Positions> positions;      ///< vectors that have no elements yet
-  DenseMap<Value, Comparison> comparisons;   ///< vectors that have no elements yet
-  DenseMap<Value, SignedRange> ranges;       ///< of scalars
+  DenseMap<Value, Positions> positions;    ///< vectors that have no elements yet
+  DenseMap<Value, Comparison> comparisons; ///< vectors that have no elements yet
+  DenseMap<Value, SignedRange> ranges;     ///< of scalars
   SmallVector<Operation *> replaced;
 };
 

@@ -15,7 +15,8 @@ const MemRefArgument *KernelLowering::argumentOf(Operation *op, Value memref) {
   return nullptr;
 }
 
-Value KernelLowering::elementPointer(LocBuilder &b, const MemRefArgument &argument, MemRefType type, ValueRange indices) {
+Value KernelLowering::elementPointer(LocBuilder &b, const MemRefArgument &argument, MemRefType type,
+                                     ValueRange indices) {
   Value offset;
   for (auto [index, stride] : llvm::zip_equal(indices, argument.strides)) {
     Value wide = arith::IndexCastOp::create(b, b.getI64Type(), index);
@@ -75,14 +76,16 @@ LogicalResult KernelLowering::lowerStoreRows(LocBuilder &b, StoreRowsOp op) {
   SmallVector<Value> rows = elementsOf(op.getRows()), values = elementsOf(op.getValue());
   Value quadLane = arith::AndIOp::create(b, thread.lane, constant(b, 3));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, quadLane, constant(b, 0));
+  Value zero = arith::ConstantOp::create(b, b.getIndexAttr(0));
+  auto type = cast<MemRefType>(op.getMemref().getType());
+  MemRefArgument row0{elementPointer(b, *argument, type, {op.getBatch(), op.getHead(), zero}), {argument->strides[2]}};
+  auto rowType = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
   for (auto [row, value] : llvm::zip_equal(rows, values)) {
     Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, op.getLimit());
     auto ifStore = scf::IfOp::create(b, arith::AndIOp::create(b, exists, isFirst));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(ifStore.thenBlock());
-    Value pointer =
-        elementPointer(b, *argument, cast<MemRefType>(op.getMemref().getType()), {op.getBatch(), op.getHead(), row});
-    LLVM::StoreOp::create(b, value, pointer);
+    LLVM::StoreOp::create(b, value, elementPointer(b, row0, rowType, {row}));
   }
   return success();
 }

@@ -241,9 +241,8 @@ bool KernelLowering::lowerPositionOp(LocBuilder &b, Operation *op) {
       return false;
     Positions positions = *from;
     Type type = cast<VectorType>(result.getType()).getElementType();
-    RowPair rows = forRows(positions.rows, positions.rows, [&](Value row, Value) -> Value {
-      return arith::IndexCastOp::create(b, type, row);
-    });
+    RowPair rows = forRows(positions.rows, positions.rows,
+                           [&](Value row, Value) -> Value { return arith::IndexCastOp::create(b, type, row); });
     setPositions(result, rows, positions.step, positions.range);
     return true;
   }
@@ -267,7 +266,8 @@ std::optional<SmallVector<Value>> KernelLowering::expandPositions(LocBuilder &b,
     const Comparison &comparison = found->second;
     for (int64_t v = 0; v < length; ++v) {
       Value bound = comparison.bounds[rowOf(v)];
-      values.push_back(arith::CmpIOp::create(b, comparison.predicate, number(bound, comparison.step * columnOf(v)), bound));
+      values.push_back(
+          arith::CmpIOp::create(b, comparison.predicate, number(bound, comparison.step * columnOf(v)), bound));
     }
     return values;
   }

@@ -3,7 +3,7 @@
 
 !t = memref<1x2x?x64xf16>
 // CHECK: %[[BIAS:[^:]*]]: memref<2x?x?xf32> {fa.source = "memref 4"}
-// CHECK: %[[COLUMNS:.*]] = hopper.fragment_columns : vector<64xindex>
+// CHECK: %[[COLUMNS:.*]] = hopper.fragment_columns from(%{{.*}}) : vector<64xindex>
 // CHECK: arith.minsi
 // CHECK: hopper.gather %[[BIAS]][%{{.*}}, %{{.*}}, %{{.*}}] : memref<2x?x?xf32>, index, vector<64xindex>, vector<64xindex> -> vector<64xf32>
 // CHECK: math.tanh %{{.*}} : vector<64xf32>
