@@ -87,6 +87,8 @@ private:
 
   /// Empty without ptxas, which is no error for a package.
   Expected<std::string> assemble(const GpuKernel &kernel) {
+    if (options.ptxas == "none")
+      return std::string();
     const std::optional<std::string> ptxas = mlir::fa::findPtxas(options.ptxas);
     if (!ptxas)
       return std::string();
@@ -109,7 +111,7 @@ private:
     if (!cubin)
       return cubin.error();
     if (cubin->empty())
-      return makeError("expected ptxas for --emit=cubin, but found none on PATH or in CUDA_HOME; use --ptxas");
+      return makeError("expected ptxas for --emit=cubin, but found none on PATH or in CUDA_HOME; use --ptxas=FILE");
     return write(options.output, *cubin);
   }
 
@@ -124,7 +126,7 @@ private:
       Expected<std::string> cubin = assemble(kernel);
       if (!cubin)
         return cubin.error();
-      if (cubin->empty())
+      if (cubin->empty() && options.ptxas != "none")
         result.messages.push_back(
             "remark: no ptxas was found: the package holds PTX only, which the driver compiles at load");
       Status status = write(base + ".ptx", kernel.ptx);

@@ -97,6 +97,31 @@ Status writeOutputs(const Tensors &tensors, const RunOptions &options) {
   return Status::success();
 }
 
+/// What the kernel should have computed, for a machine that has no reference.
+Status writeReferences(const Program &program, const reference::Evaluation &evaluation, const Tensors &tensors,
+                       const RunOptions &options) {
+  mlir::fa::AttentionOp op = program.attention();
+  const auto isArgument = [&](mlir::Value value, const std::string &name) {
+    auto argument = llvm::dyn_cast_if_present<mlir::BlockArgument>(value);
+    return argument && program.arguments()[argument.getArgNumber()].name == name;
+  };
+  for (const auto &[name, path] : options.references) {
+    const bool isOutput = isArgument(op.getOutput(), name);
+    if (!isOutput && !isArgument(op.getLse(), name))
+      return makeError("expected --reference to name the output or the LSE of the attention, but got '" + name + "'");
+    const std::vector<double> &values = isOutput ? evaluation.output : evaluation.lse;
+    const HostTensor &tensor = tensors.at(name);
+    Status status;
+    if (tensor.type() == DType::F64)
+      status = writeNpy(path, DType::F64, tensor.sizes(), values.data());
+    else
+      status = writeNpy(path, DType::F32, tensor.sizes(), std::vector<float>(values.begin(), values.end()).data());
+    if (!status)
+      return status;
+  }
+  return Status::success();
+}
+
 /// Everything that can fail because of what the user asked for is refused before anything runs.
 Status checkNames(const Program &program, const RunOptions &options) {
   const auto find = [&](const std::string &name, bool tensor) {
@@ -123,6 +148,11 @@ Status checkNames(const Program &program, const RunOptions &options) {
   for (const auto &[name, path] : options.outputs)
     if (!find(name, true))
       return unknown("--output", name);
+  for (const auto &[name, path] : options.references)
+    if (!find(name, true))
+      return unknown("--reference", name);
+  if (!options.references.empty() && (!options.check || options.checkRows != 0))
+    return makeError("expected no --no-check and no --check-rows beside --reference, which needs all rows");
   for (const auto &[name, sizes] : options.shapes)
     if (!find(name, true))
       return unknown("--shape", name);
@@ -276,6 +306,8 @@ Expected<RunReport> run(const Program &program, CompiledAttention &kernel, const
       return evaluated.error();
     report.checkSeconds = secondsSince(start);
     evaluation = std::move(*evaluated);
+    if (Status status = writeReferences(program, *evaluation, *tensors, options); !status)
+      return status.error();
     if (!evaluation->sampled())
       report.visiblePairs = evaluation->visiblePairs;
   }

@@ -43,7 +43,7 @@ Exit codes: 0 compiled; 1 an error; 2 a wrong command line)");
   app.add_option("--schedule", options.compile.schedule, "a whole #fa.schedule<...> attribute");
   app.add_option("--tile-q", options.compile.tileQ, "query rows per tile (default: machine model)");
   app.add_option("--tile-kv", options.compile.tileKv, "keys per tile (default: machine model)");
-  app.add_option("--ptxas", options.ptxas, "path of ptxas (default: PATH, then CUDA_HOME)");
+  app.add_option("--ptxas", options.ptxas, "path of ptxas, or `none` (default: PATH, then CUDA_HOME)");
   app.add_flag("-v,--verbose", verbose, "schedule, times and files on standard error");
   try {
     app.parse(argc, argv);

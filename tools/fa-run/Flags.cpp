@@ -34,7 +34,7 @@ struct Texts {
   bool cache = true;
   std::string dtype = "f32", causal = "none", window, alibi, bias, layout = "bhsd", schedule, format = "table";
   std::optional<int64_t> seq, seqQ, seqKv, kvHeads, depthV;
-  std::vector<std::string> shapes, arguments, fills, elements, inputs, outputs;
+  std::vector<std::string> shapes, arguments, fills, elements, inputs, outputs, references;
   bool noCheck = false, noLse = false;
 };
 
@@ -155,6 +155,7 @@ void Parser::addData() {
       list("--set", texts.elements, "NAME[I,J,*]=X: single elements, after --fill"),
       list("--input", texts.inputs, "NAME=FILE.npy (bf16 as raw <u2)"),
       list("--output", texts.outputs, "NAME=FILE.npy, written unless the check failed"),
+      list("--reference", texts.references, "NAME=FILE.npy: what the reference says of the output or the LSE, as f32"),
       app.add_option("--seed", flags.run.seed, "of random inputs (default 1)")};
   for (CLI::Option *option : options)
     option->group("Data");
@@ -302,7 +303,8 @@ Status Parser::finishPairs() {
     flags.run.elements.push_back(*pair);
   }
   for (auto [flag, list, target] : {std::tuple("--input", &texts.inputs, &flags.run.inputs),
-                                    std::tuple("--output", &texts.outputs, &flags.run.outputs)})
+                                    std::tuple("--output", &texts.outputs, &flags.run.outputs),
+                                    std::tuple("--reference", &texts.references, &flags.run.references)})
     for (const std::string &text : *list) {
       auto pair = parsePair(flag, text);
       if (!pair)

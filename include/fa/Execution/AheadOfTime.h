@@ -10,7 +10,7 @@ struct AheadOfTimeOptions {
   std::string emit = "package"; ///< mlir, llvm, ptx, cubin or package
   std::string stage = "hopper"; ///< emit mlir: the stage whose IR is wanted (allStages)
   std::string output;           ///< file, or folder for a package; empty: standard output (text only)
-  std::string ptxas;            ///< path; empty: PATH, then CUDA_HOME
+  std::string ptxas;            ///< path, or `none`; empty: PATH, then CUDA_HOME
   CompileOptions compile;
 };
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <thread>
+#include <vector>
 
 namespace fa::runtime {
 namespace {
@@ -101,6 +103,19 @@ double valueAt(const Fill &fill, const Random &random, const std::vector<int64_t
   return 0;
 }
 
+/// Calls fn(begin, end) for parts of 0 .. count. An element depends on its index alone, so that any split gives the same.
+template <typename Fn> void inParallel(int64_t count, const Fn &fn) {
+  constexpr int64_t worthAThread = 1 << 18;
+  const auto cores = static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  const int64_t parts = std::clamp<int64_t>(count / worthAThread, 1, cores);
+  std::vector<std::thread> threads;
+  for (int64_t part = 1; part < parts; ++part)
+    threads.emplace_back([&fn, begin = count * part / parts, end = count * (part + 1) / parts] { fn(begin, end); });
+  fn(0, count / parts);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 } // namespace
 
 Expected<Fill> Fill::parse(const std::string &text) {
@@ -184,9 +199,11 @@ Status fillTensor(HostTensor &tensor, const Fill &fill, uint64_t seed) {
   const size_t size = sizeOf(tensor.type());
   const int64_t count = tensor.elements();
   std::vector<std::byte> dense(static_cast<size_t>(count) * size);
-  for (int64_t n = 0; n < count; ++n)
-    storeFromDouble(tensor.type(), dense.data() + static_cast<size_t>(n) * size,
-                    valueAt(fill, random, tensor.sizes(), *resolved, n));
+  inParallel(count, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      storeFromDouble(tensor.type(), dense.data() + static_cast<size_t>(n) * size,
+                      valueAt(fill, random, tensor.sizes(), *resolved, n));
+  });
   tensor.fromDense(dense.data());
   return Status::success();
 }

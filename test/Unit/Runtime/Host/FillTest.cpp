@@ -110,3 +110,12 @@ TEST(SetElements, RefusesBadIndices) {
   for (const char *text : {"", "[0]=1", "[0,3]=1", "[0,-1]=1", "[0,0]", "[0,0]=x", "0,0=1"})
     EXPECT_FALSE(setElements(tensor, text)) << text;
 }
+
+TEST(Fill, LargeTensorsAreFilledByThreadsAndDoNotDependOnThem) {
+  const int64_t count = (int64_t(1) << 19) + 3;
+  const HostTensor large = filled("normal", {count}, DType::F32), small = filled("normal", {1000}, DType::F32);
+  for (int64_t n = 0; n < 1000; ++n)
+    ASSERT_EQ(large.get(n), small.get(n)) << n;
+  for (int64_t n : {count / 2 - 1, count / 2, count / 2 + 1, count - 1})
+    ASSERT_TRUE(std::isfinite(large.get(n))) << n;
+}
