@@ -1,129 +1,60 @@
 #!/usr/bin/env python3
-"""Checks the kernels for sm_90a against the reference, measures TFLOP/s, and compares schedule fields one against another.
+"""Checks the kernels for sm_90a on a GPU against the float64 reference and measures them, in two commands.
 
-On a machine with an H100 or H200:   utils/gpu-check.py --fa-run=build/bin/fa-run --json=result.json
-Without one, at small sizes:         utils/gpu-check.py --fa-run=build/bin/fa-run --device=emulator --small
-Exit status 1 if any check failed.
+On a machine with the compiler (build/bin has fa-run, fa-compile, fa-launch):
+    utils/gpu-check.py prepare --out=gpu-check
+On a machine with an H100 or H200, a driver and Python, after copying the folder:
+    python3 gpu-check/gpu-check.py run --json=result.json
+Without a GPU, at small sizes:
+    utils/gpu-check.py prepare --out=gpu-check --small && python3 gpu-check/gpu-check.py run --device=emulator
+
+`prepare` compiles a pairwise matrix of problems and schedules, and the benchmarks; it stores packages, expected results and
+their bars. `run` executes them by fa-launch: checks first, then the table, what PyTorch offers where it can be imported,
+and schedule fields one against another. Each case has a process and a time limit of its own; --json is rewritten after
+every case. Exit code 1 if anything failed.
 """
 import argparse
-import json
-import subprocess
+import os
+import pathlib
 import sys
 
-CHECKS = [
-    dict(dtype="bf16", depth=128, seq_q=200, seq_kv=300, causal="bottom_right"),
-    dict(dtype="f16", depth=64, seq_q=257, seq_kv=63),
-    dict(dtype="bf16", depth=96, seq_q=127, seq_kv=333, causal="bottom_right"),
-    dict(dtype="bf16", depth=256, seq_q=65, seq_kv=257),
-    dict(dtype="bf16", depth=192, depth_v=128, seq_q=129, seq_kv=200, causal="bottom_right"),
-    dict(dtype="bf16", depth=64, seq_q=300, seq_kv=333, window="100,20,bottom_right"),
-    dict(dtype="f16", depth=128, seq_q=150, seq_kv=190, heads=4, kv_heads=2, alibi="bottom_right", causal="bottom_right"),
-    dict(dtype="bf16", depth=64, seq_q=150, seq_kv=150, softcap=5),
-]
-FIELDS = dict(stages=2, warpgroups=2, overlap="true", ping_pong="true", persistent="false")
-VARIANTS = {
-    "default": {},
-    "no overlap": dict(overlap="false"),
-    "no ping-pong": dict(ping_pong="false"),
-    "persistent": dict(persistent="true"),
-    "one stage more, 64 keys": dict(stages=3, tile_kv=64),
-}
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.dont_write_bytecode = True
+
+from gpu_check import check, prepare  # noqa: E402
 
 
-def run(options, flags):
-    """One call of fa-run; its JSON report, or the error text."""
-    command = [options.fa_run, f"--device={options.device}", "--format=json"]
-    command += [f"--{name.replace('_', '-')}={value}" for name, value in flags.items()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)
-    try:
-        return json.loads(done.stdout), done.returncode
-    except json.JSONDecodeError:
-        return {"error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no output"}, 1
-
-
-def schedule(variant, tile_q=128):
-    fields = dict(FIELDS, **{k: v for k, v in variant.items() if k != "tile_kv"})
-    inner = ", ".join(f"{name} = {value}" for name, value in fields.items())
-    return f"#fa.schedule<tile_q = {tile_q}, tile_kv = {variant.get('tile_kv', 128)}, target = #fa.hopper<{inner}>>"
-
-
-def flops(flags):
-    """4 N^2 D H B for the forward; half of it where causal (as the published numbers count)."""
-    seq, depth = flags["seq"], flags["depth"]
-    total = 4 * seq * seq * depth * flags["heads"] * flags["batch"]
-    return total / 2 if "causal" in flags else total
-
-
-def find(report, *names):
-    """The first of `names` anywhere in a nested report."""
-    if isinstance(report, dict):
-        for name in names:
-            if name in report:
-                return report[name]
-        report = list(report.values())
-    if isinstance(report, list):
-        for value in report:
-            found = find(value, *names)
-            if found is not None:
-                return found
-    return None
-
-
-def check(options, results):
-    failed = 0
-    for flags in CHECKS:
-        report, status = run(options, flags)
-        failed += status != 0
-        results["checks"].append(dict(flags=flags, passed=status == 0, error=report.get("error")))
-        print("ok  " if status == 0 else "FAIL", " ".join(f"{k}={v}" for k, v in flags.items()), report.get("error") or "")
-    return failed
-
-
-def measure(options, results):
-    lengths = [256] if options.small else [1024, 4096, 16384]
-    for depth in (64, 128, 256):
-        for causal in ({}, dict(causal="bottom_right")):
-            for seq in lengths:
-                heads = 1 if options.small else max(1, 2048 // depth)
-                batch = 1 if options.small else max(1, 16384 // seq)
-                flags = dict(dtype="bf16", depth=depth, seq=seq, heads=heads, batch=batch, **causal)
-                timed(options, results, "table", f"d{depth} {'causal' if causal else 'full'} {seq}", flags)
-    seq = lengths[-1]
-    for name, variant in VARIANTS.items():
-        flags = dict(dtype="bf16", depth=128, seq=seq, heads=1 if options.small else 16, batch=1, causal="bottom_right",
-                     schedule=schedule(variant))
-        timed(options, results, "schedules", name, flags)
-
-
-def timed(options, results, group, name, flags):
-    report, status = run(options, dict(flags, repeat=1 if options.small else 10, check_rows=16))
-    seconds = find(report, "seconds", "run_seconds", "median_seconds")
-    rate = flops(flags) / seconds / 1e12 if seconds else None
-    results[group].append(dict(name=name, flags=flags, passed=status == 0, seconds=seconds, tflops=rate,
-                               error=report.get("error")))
-    print(f"{name:28} {'-' if rate is None else f'{rate:8.2f} TFLOP/s'} {'' if status == 0 else 'FAIL ' + str(report.get('error'))}")
-
-
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fa-run", required=True, help="path of fa-run")
-    parser.add_argument("--device", default="cuda", choices=["cuda", "emulator"])
-    parser.add_argument("--small", action="store_true", help="sizes for the emulator")
-    parser.add_argument("--checks-only", action="store_true", help="no measurements")
-    parser.add_argument("--json", help="file for the results")
-    parser.add_argument("--timeout", type=int, default=120, help="seconds for one call")
-    options = parser.parse_args()
-    results = dict(device=options.device, checks=[], table=[], schedules=[])
-    failed = check(options, results)
-    if not options.checks_only:
-        measure(options, results)
-        failed += sum(not entry["passed"] for entry in results["table"] + results["schedules"])
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(results, file, indent=1)
-    print("all passed" if failed == 0 else f"{failed} failed")
-    return 1 if failed else 0
+    commands = parser.add_subparsers(dest="command", metavar="prepare|run")
+    commands.required = True
+    first = commands.add_parser("prepare", help="make the folder, on a machine with the compiler")
+    first.add_argument("--out", required=True, help="folder to make (an older one of ours is replaced)")
+    first.add_argument("--build", default=str(HERE.parent / "build"), help="build folder (default: %(default)s)")
+    first.add_argument("--small", action="store_true", help="benchmarks at sizes for the emulator")
+    first.add_argument("--ptx-only", action="store_true", help="no cubins: the driver compiles PTX when it loads it")
+    first.add_argument("--seed", type=int, default=20, help="of the matrix and of the inputs (default: %(default)s)")
+    first.add_argument("--checks", type=int, help="only the first N cases of the matrix")
+    second = commands.add_parser("run", help="check and measure, on a machine with a GPU")
+    second.add_argument("--folder", default=str(HERE), help="what `prepare` made (default: where this script lies)")
+    second.add_argument("--device", default="cuda", choices=["cuda", "emulator"])
+    second.add_argument("--json", help="file for the results, rewritten after every case")
+    second.add_argument("--budget", type=float, default=460, help="seconds for everything (default: %(default)s)")
+    second.add_argument("--timeout", type=float, default=40, help="seconds for one case (default: %(default)s)")
+    second.add_argument("--peer-timeout", type=float, default=90, help="seconds for one PyTorch backend (default: %(default)s)")
+    second.add_argument("--no-peers", action="store_true", help="do not look for PyTorch")
+    second.add_argument("--repeat", type=int, default=20, help="timed launches of a benchmark (default: %(default)s)")
+    second.add_argument("--warm-up", type=int, default=5, help="launches before them (default: %(default)s)")
+    second.add_argument("--schedules", type=int, default=1,
+                        help="launches of a check; on the emulator each under another schedule of warps (default: %(default)s)")
+    for command in (first, second):
+        command.add_argument("--checks-only", action="store_true", help="no benchmarks")
+        command.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1),
+                             help="processes at a time for checks and compilation (default: %(default)s)")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parsed = parse()
+    sys.exit((prepare if parsed.command == "prepare" else check).main(parsed))

@@ -100,7 +100,9 @@ std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const Attention
   const int64_t element = bytesOf(shape.input);
   // Rows lie in panels of 128 bytes (the 128-byte swizzle): a narrower depth is padded to one.
   const int64_t row = roundUp(shape.depth * element, 128), rowV = roundUp(shape.depthV * element, 128);
-  const int64_t shared = tiles.tileQ * row + tiles.stages * tiles.tileKv * (row + rowV) + 1024;
+  // An output tile larger than the query's does not fit in its place and gets one of its own.
+  const int64_t staging = rowV > row ? tiles.tileQ * rowV : 0;
+  const int64_t shared = tiles.tileQ * row + staging + tiles.stages * tiles.tileKv * (row + rowV) + 1024;
   const int64_t accumulator = roundUp(shape.depthV, 8) / 2, scores = tiles.tileKv / 2;
   const int64_t weights = tiles.tileKv * element / 8, other = 32;
   // The producer warpgroup keeps 24; the rest is split among the consumers in steps of 8, at most 240 each.

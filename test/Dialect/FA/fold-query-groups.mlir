@@ -4,8 +4,8 @@
 // The four heads of a group become rows; regions see the original head and query.
 // CHECK-LABEL: func.func @decode
 // CHECK: %[[QE:.*]] = memref.expand_shape %{{.*}} {{\[\[}}0], [1, 2], [3], [4]] output_shape [1, 2, 4, 1, 16] : memref<1x8x1x16xf32> into memref<1x2x4x1x16xf32>
-// CHECK: %[[Q:.*]] = memref.subview %[[QE]]{{.*}} to memref<1x2x4x16xf32, strided<[128, 64, 16, 1]>>
-// CHECK: fa.attention ins(%[[Q]], %{{.*}}, %{{.*}} : memref<1x2x4x16xf32, strided<[128, 64, 16, 1]>>, memref<1x2x64x16xf32>
+// CHECK: %[[Q:.*]] = memref.collapse_shape %[[QE]] {{\[\[}}0], [1], [2, 3], [4]] : memref<1x2x4x1x16xf32> into memref<1x2x4x16xf32>
+// CHECK: fa.attention ins(%[[Q]], %{{.*}}, %{{.*}} : memref<1x2x4x16xf32>, memref<1x2x64x16xf32>
 // CHECK: (%{{.*}}: f32, %{{.*}}: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index)
 // CHECK: %[[FOUR:.*]] = arith.constant 4 : index
 // CHECK: %[[P:.*]] = arith.muli %[[H]], %[[FOUR]]

@@ -37,12 +37,11 @@ Value foldHeads(OpBuilder &builder, Location loc, Value memref, int64_t group) {
                         ? OpFoldResult(memref::DimOp::create(builder, loc, memref, dim < 2 ? dim : dim - 1).getResult())
                         : OpFoldResult(builder.getIndexAttr(size)));
   auto expanded = memref::ExpandShapeOp::create(builder, loc, shape, memref, reassociation, sizes);
-  SmallVector<OpFoldResult> zeros(sizes.size(), builder.getIndexAttr(0)), ones(sizes.size(), builder.getIndexAttr(1));
-  SmallVector<int64_t> result(shape);
-  result.erase(result.begin() + 3);
-  auto resultType =
-      memref::SubViewOp::inferRankReducedResultType(result, cast<MemRefType>(expanded.getType()), zeros, sizes, ones);
-  return memref::SubViewOp::create(builder, loc, resultType, expanded, zeros, sizes, ones);
+  // The query's own dimension joins the group. (A subview that drops it would be ambiguous where strides are equal.)
+  SmallVector<ReassociationIndices> joined{{0}, {1}, {2, 3}};
+  for (int64_t dim = 4; dim < static_cast<int64_t>(shape.size()); ++dim)
+    joined.push_back({dim});
+  return memref::CollapseShapeOp::create(builder, loc, expanded, joined);
 }
 
 /// Regions keep seeing the head and query of the original: h = h' * G + i', i = 0.

@@ -41,7 +41,7 @@ def FoldQueryGroupsPass : Pass<"fa-fold-query-groups"> {
     becomes
     ```mlir
     %e = memref.expand_shape %q [[0], [1, 2], [3], [4]] ... : memref<1x32x1x128xf32> into memref<1x8x4x1x128xf32>
-    %s = memref.subview %e ... to memref<1x8x4x128xf32, strided<[4096, 512, 128, 1]>>
+    %s = memref.collapse_shape %e [[0], [1], [2, 3], [4]] : memref<1x8x4x1x128xf32> into memref<1x8x4x128xf32>
     fa.attention ins(%s, %k, %v : ...) ...
     ```
   }];
