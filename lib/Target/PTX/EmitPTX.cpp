@@ -65,7 +65,7 @@ FailureOr<std::string> fa::emitPtx(gpu::GPUModuleOp module, const PtxOptions &op
     return module.emitError("expected an LLVM with the NVPTX target, but got: ") << error;
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, options.chip, options.features, llvm::TargetOptions(), std::nullopt,
-                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+                                  std::nullopt, llvm::CodeGenOptLevel::Default));
   (*translated)->setTargetTriple(triple);
   (*translated)->setDataLayout(machine->createDataLayout());
   llvm::SmallString<0> text;
