@@ -35,6 +35,8 @@ std::string keyOf(const Program &program, const CompileOptions &options) {
   stream << "compiler " << compilerBuildId() << "\nlowering " << options.lowering << "\nschedule " << options.schedule
          << "\ntile_q " << options.tileQ << " tile_kv " << options.tileKv << " order " << options.order << "\ncpu "
          << llvm::sys::getProcessTriple() << ' ' << llvm::sys::getHostCPUName();
+  if (!options.cpu.empty())
+    stream << " for " << options.cpu;
   std::vector<std::string> features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());

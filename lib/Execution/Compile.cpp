@@ -16,6 +16,9 @@ public:
     auto result = std::make_unique<CpuAttention>();
     CompileReport &report = result->compileReport;
     report.target = "cpu";
+    if (!options.cpu.empty())
+      if (Expected<std::vector<std::string>> features = CpuCode::featuresOf(program.context(), options.cpu); !features)
+        return features.error();
     report.lowering = options.lowering;
     CodeCache cache(program, options);
     Status status = result->restore(cache, program, options);
@@ -84,7 +87,7 @@ private:
         return status;
     Expected<std::unique_ptr<CpuCode>> built = CpuCode::build(*module, program.function().getName().str(),
                                                               program.arguments(), options.lowering, options.threads,
-                                                              runner);
+                                                              runner, options.cpu);
     if (!built)
       return built.error();
     code = std::move(*built);
@@ -117,7 +120,7 @@ Expected<std::unique_ptr<CompiledAttention>> compileForCpu(const Program &progra
 
 /// False if a flag says something that CPUs alone understand.
 bool isForAnyDevice(const CompileOptions &options) {
-  return options.lowering == "auto" && options.order != "key_outer" && options.threads == 0 &&
+  return options.lowering == "auto" && options.order != "key_outer" && options.threads == 0 && options.cpu.empty() &&
          options.schedule.find("#fa.cpu") == std::string::npos;
 }
 

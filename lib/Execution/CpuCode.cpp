@@ -5,6 +5,7 @@
 #include "fa/Target/CPU/CompileToObject.h"
 #include "fa/Target/CPU/PackedEntry.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/TargetParser/Host.h"
 
 namespace fa::execution {
 namespace {
@@ -157,8 +158,10 @@ Expected<std::unique_ptr<CpuCode>> CpuCode::load(CodeImage image, unsigned threa
   return result;
 }
 
-static Expected<llvm::SmallVector<char, 0>> compileObject(mlir::ModuleOp module, const std::string &lowering) {
+static Expected<llvm::SmallVector<char, 0>> compileObject(mlir::ModuleOp module, const std::string &lowering,
+                                                              const std::string &cpu) {
   mlir::fa::CpuOptions cpuOptions;
+  cpuOptions.cpu = cpu;
   // Plain loops are vectorised by LLVM; vector code needs no more than code generation.
   cpuOptions.irLevel = lowering == "vector" ? 0 : 2;
   mlir::FailureOr<llvm::SmallVector<char, 0>> object = mlir::fa::compileToObject(module, cpuOptions);
@@ -167,9 +170,26 @@ static Expected<llvm::SmallVector<char, 0>> compileObject(mlir::ModuleOp module,
   return std::move(*object);
 }
 
+Expected<std::vector<std::string>> CpuCode::featuresOf(mlir::MLIRContext &context, const std::string &cpu) {
+  DiagnosticText diagnostics(context);
+  mlir::fa::CpuOptions options;
+  options.cpu = cpu;
+  auto enabled = mlir::fa::enabledFeatures(mlir::UnknownLoc::get(&context), options);
+  if (mlir::failed(enabled))
+    return makeError(diagnostics.errors("expected the name of a CPU, but got '" + cpu + "'"));
+  const std::vector<std::string> features(enabled->begin(), enabled->end());
+  if (cpu.empty() || cpu == "native")
+    return features;
+  const auto host = llvm::sys::getHostCPUFeatures();
+  for (const std::string &feature : features)
+    if (const auto found = host.find(feature); found != host.end() && !found->second)
+      return makeError("expected a CPU whose code this machine can execute, but got '" + cpu + "', which needs " + feature);
+  return features;
+}
+
 Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const std::string &entry,
                                                   const std::vector<Argument> &arguments, const std::string &lowering,
-                                                  unsigned threads, StageRunner &runner) {
+                                                  unsigned threads, StageRunner &runner, const std::string &cpu) {
   auto result = std::make_unique<CpuCode>();
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   const bool direct = holdsLaunchesOnly(function) &&
@@ -178,12 +198,15 @@ Expected<std::unique_ptr<CpuCode>> CpuCode::build(mlir::ModuleOp module, const s
     result->describeHost(module, function, arguments);
   }
   dropArgumentNames(module);
-  if (Status status = runner.run(cpuStages(lowering)); !status)
+  Expected<std::vector<std::string>> features = featuresOf(*module.getContext(), cpu);
+  if (!features)
+    return features.error();
+  if (Status status = runner.run(cpuStages(lowering, *features)); !status)
     return status.error();
   if (direct)
     result->describeScratch(module);
   Status status = runner.run("machine code", [&]() -> Status {
-    Expected<llvm::SmallVector<char, 0>> object = compileObject(module, lowering);
+    Expected<llvm::SmallVector<char, 0>> object = compileObject(module, lowering, cpu);
     if (!object)
       return object.error();
     result->codeImage.object = std::move(*object);

@@ -28,7 +28,9 @@ public:
   /// the host function `entry`. Stages and times go to `runner`.
   static Expected<std::unique_ptr<CpuCode>> build(mlir::ModuleOp module, const std::string &entry,
                                                   const std::vector<Argument> &arguments, const std::string &lowering,
-                                                  unsigned threads, StageRunner &runner);
+                                                  unsigned threads, StageRunner &runner, const std::string &cpu = "");
+  /// LLVM's features of `cpu` (empty: this machine's). Fails unless this machine has them.
+  static Expected<std::vector<std::string>> featuresOf(mlir::MLIRContext &context, const std::string &cpu);
 
   /// The same code again, for this machine's CPU.
   static Expected<std::unique_ptr<CpuCode>> load(CodeImage image, unsigned threads);

@@ -9,21 +9,11 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/TargetParser/Host.h"
 #include <chrono>
 
 namespace fa::execution {
 namespace {
 using mlir::OpPassManager;
-
-/// Features of the CPU that this process runs on, as LLVM names them.
-llvm::SmallVector<std::string> hostFeatures() {
-  llvm::SmallVector<std::string> features;
-  for (const auto &feature : llvm::sys::getHostCPUFeatures())
-    if (feature.getValue())
-      features.push_back(feature.getKey().str());
-  return features;
-}
 
 std::string print(mlir::ModuleOp module) {
   std::string text;
@@ -62,15 +52,15 @@ std::vector<Stage> kernelStages(const CompileOptions &options, const std::string
           {"kernels", "kernel functions over a grid, and their launches", mlir::fa::buildOutlinePipeline}};
 }
 
-std::vector<Stage> cpuStages(const std::string &lowering) {
+std::vector<Stage> cpuStages(const std::string &lowering, const std::vector<std::string> &features) {
   std::vector<Stage> stages;
   if (lowering == "naive")
     stages.push_back({"naive", "three passes over all scores (--lowering=naive)",
                       [](OpPassManager &manager) { manager.addPass(mlir::fa::createLowerNaivePass()); }});
   if (lowering == "vector")
-    stages.push_back({"vector", "blocked vector code (--lowering=vector)", [](OpPassManager &manager) {
+    stages.push_back({"vector", "blocked vector code (--lowering=vector)", [features](OpPassManager &manager) {
                         mlir::fa::VectorUnitOptions unit;
-                        mlir::fa::selectVectorUnit(hostFeatures(), unit);
+                        mlir::fa::selectVectorUnit(features, unit);
                         mlir::fa::buildVectorPipeline(manager, unit);
                       }});
   else

@@ -12,8 +12,9 @@ struct Stage {
 
 /// From the program to kernels over a grid, the same for every target.
 std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target);
-/// Loops or vector code of this machine's CPU, to the llvm dialect. `lowering`: loops, vector or naive.
-std::vector<Stage> cpuStages(const std::string &lowering);
+/// Loops, or vector code for a CPU with `features` (Target/CPU/CompileToObject.h), to the llvm dialect. `lowering`: loops,
+/// vector or naive.
+std::vector<Stage> cpuStages(const std::string &lowering, const std::vector<std::string> &features = {});
 /// From kernels over a grid to the llvm dialect for sm_90a.
 std::vector<Stage> gpuStages();
 

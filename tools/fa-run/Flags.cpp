@@ -174,6 +174,7 @@ void Parser::addCompile() {
                      "folder of compiled kernels (default $XDG_CACHE_HOME/fa-compiler or ~/.cache/fa-compiler)"),
       app.add_flag("--cache,!--no-cache", texts.cache, "reuse compiled kernels (default)"),
       app.add_option("--threads", flags.compile.threads, "CPU threads (default: all cores)"),
+      app.add_option("--cpu", flags.compile.cpu, "code for this CPU, as LLVM names it (default: this machine's)"),
       app.add_option("--dump-ir", flags.dump, "STAGE[,STAGE]: print the IR of a stage:" + stages)
           ->delimiter(',')
           ->allow_extra_args(false)

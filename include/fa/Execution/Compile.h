@@ -20,6 +20,7 @@ struct CompileOptions {
   int64_t tileQ = 0, tileKv = 0; ///< single fields of it; 0: machine model
   std::string order;             ///< query_outer or key_outer; empty: query_outer
   unsigned threads = 0;          ///< 0: one for each core
+  std::string cpu;               ///< code for this CPU, as LLVM names it (this machine must have its features); empty: this machine's
   bool census = false;           ///< also compile what countTiles needs
   std::string cacheDirectory;    ///< of compiled kernels (KernelCache.h); empty: none. Not used when stages are dumped
   std::set<std::string> dump;    ///< names of stages whose IR `onStage` gets

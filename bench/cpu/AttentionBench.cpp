@@ -1,0 +1,295 @@
+// Kernels and the machine's limit in turns of a few milliseconds: a change of clock or load meets both, so their ratio
+// holds on a machine that is not alone. Every argument is a row, such as "f32 d64 causal n=4096 heads=8 threads=2".
+#include "Peaks.h"
+#include "fa/Execution/Run.h"
+#include "fa/Runtime/CPU/ThreadPool.h"
+#include "fa/Support/Text.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+
+namespace {
+using namespace fa;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+struct Row {
+  std::string text;
+  execution::AttentionSpec spec;
+  execution::CompileOptions compile;
+  bool bandwidth = false; ///< few queries: the limit is reading keys and values
+};
+
+Expected<int64_t> integer(const std::string &word, size_t skip) {
+  char *end = nullptr;
+  const int64_t value = std::strtoll(word.c_str() + skip, &end, 10);
+  if (word.size() == skip || *end || value < 1)
+    return makeError("expected a positive integer after '" + word.substr(0, skip) + "', but got '" + word + "'");
+  return value;
+}
+
+Status setField(Row &row, const std::string &word) {
+  const size_t equal = word.find('=');
+  const std::string name = word.substr(0, equal);
+  execution::AttentionSpec &spec = row.spec;
+  if (word == "full")
+    return Status::success();
+  if (word == "causal") {
+    spec.causal = execution::Corner::BottomRight;
+    return Status::success();
+  }
+  if (name == "window" && equal != std::string::npos) {
+    Expected<int64_t> left = integer(word, equal + 1);
+    if (!left)
+      return left.error();
+    spec.window = execution::Window{*left, 0, execution::Corner::BottomRight};
+    return Status::success();
+  }
+  if (word == "bshd") {
+    spec.layout = execution::Layout::Bshd;
+    return Status::success();
+  }
+  if (name == "cpu" && equal != std::string::npos) {
+    row.compile.cpu = word.substr(equal + 1);
+    return Status::success();
+  }
+  if (const Expected<DType> type = parseDType(word)) {
+    spec.dtype = *type;
+    return Status::success();
+  }
+  Expected<int64_t> value = word[0] == 'd' && equal == std::string::npos ? integer(word, 1) : integer(word, equal + 1);
+  if (!value)
+    return value.error();
+  if (word[0] == 'd' && equal == std::string::npos)
+    spec.depth = spec.depthV = *value;
+  else if (name == "n")
+    spec.seqQ = *value, spec.seqKv = *value;
+  else if (name == "keys")
+    spec.seqKv = *value;
+  else if (name == "heads")
+    spec.heads = spec.kvHeads = *value;
+  else if (name == "kv_heads")
+    spec.kvHeads = *value;
+  else if (name == "threads")
+    row.compile.threads = static_cast<unsigned>(*value);
+  else if (name == "tile_q")
+    row.compile.tileQ = *value;
+  else if (name == "tile_kv")
+    row.compile.tileKv = *value;
+  else
+    return makeError("expected a field of a row, but got '" + word + "'");
+  return Status::success();
+}
+
+Expected<Row> parseRow(const std::string &text) {
+  Row row;
+  row.text = text;
+  row.compile.device = "cpu";
+  row.compile.lowering = "vector";
+  row.compile.threads = 1;
+  row.spec.lse = false;
+  std::istringstream words(text);
+  for (std::string word; words >> word;)
+    if (Status status = setField(row, word); !status)
+      return status.error();
+  if (Status status = row.spec.validate(); !status)
+    return status.error();
+  row.bandwidth = row.spec.seqQ <= 16;
+  return row;
+}
+
+/// 2 (D + Dv) operations for each visible pair.
+double operationsOf(const execution::AttentionSpec &spec) {
+  double pairs = 0;
+  for (int64_t i = 0; i < spec.seqQ; ++i) {
+    const int64_t last = i + spec.seqKv - spec.seqQ, seen = std::clamp<int64_t>(last + 1, 0, spec.seqKv);
+    pairs += static_cast<double>(spec.window ? std::min(seen, *spec.window->left + 1) : spec.causal ? seen : spec.seqKv);
+  }
+  return 2.0 * static_cast<double>(spec.batch * spec.heads * (spec.depth + spec.depthV)) * pairs;
+}
+
+double bytesOf(const execution::AttentionSpec &spec) {
+  return static_cast<double>(spec.batch * spec.kvHeads * spec.seqKv * (spec.depth + spec.depthV)) *
+         static_cast<double>(sizeOf(spec.dtype));
+}
+
+/// The limit of a row, measured on as many threads as the row uses; in operations or bytes a second.
+class Limit {
+public:
+  Limit(const Row &row, int bits) : pool(row.compile.threads), peak(bench::peakOf(std::string(nameOf(row.spec.dtype)), bits)) {
+    if (row.bandwidth)
+      read = std::make_unique<bench::ReadProbe>(pool.threads());
+  }
+  std::string name() const { return read ? "read" : peak.name; }
+  double measure() {
+    const int64_t rounds = peak.roundsFor(0.004);
+    std::vector<double> work(pool.threads());
+    const auto start = Clock::now();
+    pool.run(pool.threads(), [&](int64_t part, unsigned) {
+      if (read)
+        work[part] = read->run(static_cast<unsigned>(part));
+      else
+        peak.run(rounds), work[part] = static_cast<double>(rounds) * peak.operationsPerRound;
+    });
+    double total = 0;
+    const double seconds = since(start);
+    for (double amount : work)
+      total += amount;
+    return total / seconds;
+  }
+
+private:
+  runtime::ThreadPool pool;
+  bench::Peak peak;
+  std::unique_ptr<bench::ReadProbe> read;
+};
+
+struct Settings {
+  int rounds = 15;
+  double turn = 0.012; ///< seconds of kernel runs in a turn, at least
+  int bits = 0;
+  bool json = false;
+};
+
+void print(const Settings &settings, const Row &row, const std::string &limitName, double compileSeconds,
+           const std::vector<double> &seconds, const std::vector<double> &limits) {
+  std::vector<double> shares;
+  const double work = row.bandwidth ? bytesOf(row.spec) : operationsOf(row.spec);
+  for (size_t n = 0; n < seconds.size(); ++n)
+    shares.push_back(work / seconds[n] / ((limits[n] + limits[n + 1]) / 2));
+  const double time = median(seconds);
+  if (settings.json) {
+    std::printf("{\"row\": \"%s\", \"seconds\": %.9g, \"fastest\": %.9g, \"rate\": %.6g, \"limit\": \"%s\", \"limit_rate\": %.6g, "
+                "\"share\": %.5f, \"operations\": %.9g, \"bytes\": %.9g, \"compile_seconds\": %.6g, \"samples\": %zu}\n",
+                row.text.c_str(), time, *std::min_element(seconds.begin(), seconds.end()), work / time * 1e-9, limitName.c_str(),
+                median(limits) * 1e-9, median(shares), operationsOf(row.spec), bytesOf(row.spec), compileSeconds,
+                seconds.size());
+  } else {
+    std::vector<double> sorted = shares;
+    std::sort(sorted.begin(), sorted.end());
+    std::printf("%-44s %9.3f ms %8.1f of %6.1f %-4s %5.1f %% (%4.1f..%4.1f)\n", row.text.c_str(), time * 1e3, work / time * 1e-9,
+                median(limits) * 1e-9, limitName.c_str(), 100 * median(shares), 100 * sorted[sorted.size() / 4],
+                100 * sorted[sorted.size() * 3 / 4]);
+  }
+  std::fflush(stdout);
+}
+
+/// One row, compiled and with its tensors in place.
+struct Prepared {
+  Row row;
+  execution::Program program;
+  execution::Tensors tensors;
+  runtime::Bindings bindings;
+  std::unique_ptr<execution::CompiledAttention> kernel;
+  std::unique_ptr<Limit> limit;
+  double compileSeconds = 0;
+  int repeat = 1;
+  std::vector<double> seconds, limits;
+};
+
+Expected<Prepared> prepare(const std::string &text, const Settings &settings) {
+  Expected<Row> row = parseRow(text);
+  if (!row)
+    return row.error();
+  Expected<execution::Program> program = execution::Program::fromSpec(row->spec);
+  if (!program)
+    return program.error();
+  const auto start = Clock::now();
+  Expected<std::unique_ptr<execution::CompiledAttention>> kernel = execution::compile(*program, row->compile);
+  if (!kernel)
+    return kernel.error();
+  const double compileSeconds = since(start);
+  const execution::RunOptions options;
+  Expected<execution::Tensors> tensors = execution::prepareTensors(*program, options);
+  if (!tensors)
+    return tensors.error();
+  Expected<runtime::Bindings> bindings = execution::bindArguments(*program, *tensors, options);
+  if (!bindings)
+    return bindings.error();
+  Prepared result{*row, std::move(*program), std::move(*tensors), std::move(*bindings), std::move(*kernel), nullptr, compileSeconds, 1, {}, {}};
+  result.limit = std::make_unique<Limit>(*row, settings.bits);
+  Expected<double> warm = result.kernel->run(result.bindings);
+  if (!warm)
+    return warm.error();
+  result.repeat = std::clamp(static_cast<int>(settings.turn / *warm), 1, 200);
+  return result;
+}
+
+/// The kernels of all rows take turns, each with its limit beside it.
+Status measure(std::vector<Prepared> &rows, const Settings &settings) {
+  for (Prepared &row : rows)
+    row.limits.push_back(row.limit->measure());
+  for (int round = 0; round < settings.rounds; ++round)
+    for (Prepared &row : rows) {
+      if (rows.size() > 1)
+        row.limits.back() = row.limit->measure();
+      std::vector<double> times;
+      for (int run = 0; run < row.repeat; ++run) {
+        Expected<double> time = row.kernel->run(row.bindings);
+        if (!time)
+          return time.error();
+        times.push_back(*time);
+      }
+      row.seconds.push_back(median(times));
+      row.limits.push_back(row.limit->measure());
+    }
+  return Status::success();
+}
+
+int fail(const Error &error) {
+  std::cerr << "fa-bench-attention: " << error.message << "\n";
+  return 1;
+}
+
+int usage() {
+  std::cerr << "usage: fa-bench-attention [--json] [--rounds=N] [--turn=MILLISECONDS] [--bits=VECTOR BITS OF THE PEAK] ROW...\n"
+               "a row: \"[f32|f64|bf16|f16] dDEPTH [full|causal|window=LEFT] n=N [keys=N] [heads=N] [kv_heads=N] [bshd] [threads=N]\n"
+               "        [tile_q=N] [tile_kv=N] [cpu=NAME]\"\n";
+  return 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Settings settings;
+  std::vector<std::string> texts;
+  for (int n = 1; n < argc; ++n) {
+    const std::string argument = argv[n];
+    const double value = std::atof(argument.c_str() + std::min(argument.size(), argument.find('=') + 1));
+    if (argument == "--json")
+      settings.json = true;
+    else if (argument.starts_with("--rounds=") && value >= 1)
+      settings.rounds = static_cast<int>(value);
+    else if (argument.starts_with("--turn=") && value > 0)
+      settings.turn = value * 1e-3;
+    else if (argument.starts_with("--bits=") && value >= 128)
+      settings.bits = static_cast<int>(value);
+    else if (argument.starts_with("--"))
+      return usage();
+    else
+      texts.push_back(argument);
+  }
+  if (texts.empty())
+    return usage();
+  std::vector<Prepared> rows;
+  for (const std::string &text : texts) {
+    Expected<Prepared> prepared = prepare(text, settings);
+    if (!prepared)
+      return fail(makeError(text + ": " + prepared.message()));
+    rows.push_back(std::move(*prepared));
+  }
+  if (Status status = measure(rows, settings); !status)
+    return fail(status.error());
+  for (const Prepared &row : rows)
+    print(settings, row.row, row.limit->name(), row.compileSeconds, row.seconds, row.limits);
+  return 0;
+}
