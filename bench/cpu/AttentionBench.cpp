@@ -112,7 +112,9 @@ double operationsOf(const execution::AttentionSpec &spec) {
   double pairs = 0;
   for (int64_t i = 0; i < spec.seqQ; ++i) {
     const int64_t last = i + spec.seqKv - spec.seqQ, seen = std::clamp<int64_t>(last + 1, 0, spec.seqKv);
-    pairs += static_cast<double>(spec.window ? std::min(seen, *spec.window->left + 1) : spec.causal ? seen : spec.seqKv);
+    pairs += static_cast<double>(spec.window   ? std::min(seen, *spec.window->left + 1)
+                                 : spec.causal ? seen
+                                               : spec.seqKv);
   }
   return 2.0 * static_cast<double>(spec.batch * spec.heads * (spec.depth + spec.depthV)) * pairs;
 }
@@ -125,63 +127,52 @@ double bytesOf(const execution::AttentionSpec &spec) {
 /// The limit of a row, measured on as many threads as the row uses; in operations or bytes a second.
 class Limit {
 public:
-  Limit(const Row &row, int bits) : pool(row.compile.threads), peak(bench::peakOf(std::string(nameOf(row.spec.dtype)), bits)) {
+  Limit(const Row &row, int bits)
+      : pool(row.compile.threads), peak(bench::peakOf(std::string(nameOf(row.spec.dtype)), bits)),
+        dot(row.spec.dtype == DType::BF16 ? bench::dotPeak() : std::nullopt) {
     if (row.bandwidth)
       read = std::make_unique<bench::ReadProbe>(pool.threads());
   }
   std::string name() const { return read ? "read" : peak.name; }
   double measure() {
-    const int64_t rounds = peak.roundsFor(0.004);
-    std::vector<double> work(pool.threads());
-    const auto start = Clock::now();
-    pool.run(pool.threads(), [&](int64_t part, unsigned) {
-      if (read)
-        work[part] = read->run(static_cast<unsigned>(part));
-      else
-        peak.run(rounds), work[part] = static_cast<double>(rounds) * peak.operationsPerRound;
-    });
-    double total = 0;
-    const double seconds = since(start);
-    for (double amount : work)
-      total += amount;
-    return total / seconds;
+    return rate([&](unsigned part) { return read ? read->run(part) : work(peak); });
+  }
+  /// 0 where there is no such unit.
+  double measureDot() {
+    return dot ? rate([&](unsigned) { return work(*dot); }) : 0;
   }
 
 private:
   runtime::ThreadPool pool;
   bench::Peak peak;
+  std::optional<bench::Peak> dot;
   std::unique_ptr<bench::ReadProbe> read;
+
+  static double work(const bench::Peak &unit) {
+    const int64_t rounds = unit.roundsFor(0.004);
+    unit.run(rounds);
+    return static_cast<double>(rounds) * unit.operationsPerRound;
+  }
+  template <typename Work> double rate(Work part) {
+    std::vector<double> amounts(pool.threads());
+    const auto start = Clock::now();
+    pool.run(pool.threads(), [&](int64_t index, unsigned) { amounts[index] = part(static_cast<unsigned>(index)); });
+    const double seconds = since(start);
+    double total = 0;
+    for (double amount : amounts)
+      total += amount;
+    return total / seconds;
+  }
 };
 
 struct Settings {
   int rounds = 15;
   double turn = 0.012; ///< seconds of kernel runs in a turn, at least
   int bits = 0;
+  int compiles = 0; ///< measure the compiler instead
+  std::string cacheDirectory;
   bool json = false;
 };
-
-void print(const Settings &settings, const Row &row, const std::string &limitName, double compileSeconds,
-           const std::vector<double> &seconds, const std::vector<double> &limits) {
-  std::vector<double> shares;
-  const double work = row.bandwidth ? bytesOf(row.spec) : operationsOf(row.spec);
-  for (size_t n = 0; n < seconds.size(); ++n)
-    shares.push_back(work / seconds[n] / ((limits[n] + limits[n + 1]) / 2));
-  const double time = median(seconds);
-  if (settings.json) {
-    std::printf("{\"row\": \"%s\", \"seconds\": %.9g, \"fastest\": %.9g, \"rate\": %.6g, \"limit\": \"%s\", \"limit_rate\": %.6g, "
-                "\"share\": %.5f, \"operations\": %.9g, \"bytes\": %.9g, \"compile_seconds\": %.6g, \"samples\": %zu}\n",
-                row.text.c_str(), time, *std::min_element(seconds.begin(), seconds.end()), work / time * 1e-9, limitName.c_str(),
-                median(limits) * 1e-9, median(shares), operationsOf(row.spec), bytesOf(row.spec), compileSeconds,
-                seconds.size());
-  } else {
-    std::vector<double> sorted = shares;
-    std::sort(sorted.begin(), sorted.end());
-    std::printf("%-44s %9.3f ms %8.1f of %6.1f %-4s %5.1f %% (%4.1f..%4.1f)\n", row.text.c_str(), time * 1e3, work / time * 1e-9,
-                median(limits) * 1e-9, limitName.c_str(), 100 * median(shares), 100 * sorted[sorted.size() / 4],
-                100 * sorted[sorted.size() * 3 / 4]);
-  }
-  std::fflush(stdout);
-}
 
 /// One row, compiled and with its tensors in place.
 struct Prepared {
@@ -191,10 +182,29 @@ struct Prepared {
   runtime::Bindings bindings;
   std::unique_ptr<execution::CompiledAttention> kernel;
   std::unique_ptr<Limit> limit;
-  double compileSeconds = 0;
   int repeat = 1;
-  std::vector<double> seconds, limits;
+  std::vector<double> seconds, limits, dots;
 };
+
+void print(const Settings &settings, const Prepared &prepared) {
+  const Row &row = prepared.row;
+  std::vector<double> shares;
+  const double work = row.bandwidth ? bytesOf(row.spec) : operationsOf(row.spec), time = median(prepared.seconds);
+  for (size_t n = 0; n < prepared.seconds.size(); ++n)
+    shares.push_back(work / prepared.seconds[n] / ((prepared.limits[2 * n] + prepared.limits[2 * n + 1]) / 2));
+  std::sort(shares.begin(), shares.end());
+  if (settings.json)
+    std::printf("{\"row\": \"%s\", \"seconds\": %.9g, \"rate\": %.6g, \"limit\": \"%s\", \"limit_rate\": %.6g, "
+                "\"dot_rate\": %.6g, "
+                "\"share\": %.5f, \"turns\": %zu}\n",
+                row.text.c_str(), time, work / time * 1e-9, prepared.limit->name().c_str(),
+                median(prepared.limits) * 1e-9, median(prepared.dots) * 1e-9, median(shares), shares.size());
+  else
+    std::printf("%-44s %9.3f ms %8.1f of %6.1f %-4s %5.1f %% (%4.1f..%4.1f)\n", row.text.c_str(), time * 1e3,
+                work / time * 1e-9, median(prepared.limits) * 1e-9, prepared.limit->name().c_str(),
+                100 * median(shares), 100 * shares[shares.size() / 4], 100 * shares[shares.size() * 3 / 4]);
+  std::fflush(stdout);
+}
 
 Expected<Prepared> prepare(const std::string &text, const Settings &settings) {
   Expected<Row> row = parseRow(text);
@@ -203,11 +213,9 @@ Expected<Prepared> prepare(const std::string &text, const Settings &settings) {
   Expected<execution::Program> program = execution::Program::fromSpec(row->spec);
   if (!program)
     return program.error();
-  const auto start = Clock::now();
   Expected<std::unique_ptr<execution::CompiledAttention>> kernel = execution::compile(*program, row->compile);
   if (!kernel)
     return kernel.error();
-  const double compileSeconds = since(start);
   const execution::RunOptions options;
   Expected<execution::Tensors> tensors = execution::prepareTensors(*program, options);
   if (!tensors)
@@ -215,7 +223,8 @@ Expected<Prepared> prepare(const std::string &text, const Settings &settings) {
   Expected<runtime::Bindings> bindings = execution::bindArguments(*program, *tensors, options);
   if (!bindings)
     return bindings.error();
-  Prepared result{*row, std::move(*program), std::move(*tensors), std::move(*bindings), std::move(*kernel), nullptr, compileSeconds, 1, {}, {}};
+  Prepared result{
+      *row, std::move(*program), std::move(*tensors), std::move(*bindings), std::move(*kernel), nullptr, 1, {}, {}, {}};
   result.limit = std::make_unique<Limit>(*row, settings.bits);
   Expected<double> warm = result.kernel->run(result.bindings);
   if (!warm)
@@ -224,14 +233,11 @@ Expected<Prepared> prepare(const std::string &text, const Settings &settings) {
   return result;
 }
 
-/// The kernels of all rows take turns, each with its limit beside it.
+/// The kernels of all rows take turns, each between two readings of its limit.
 Status measure(std::vector<Prepared> &rows, const Settings &settings) {
-  for (Prepared &row : rows)
-    row.limits.push_back(row.limit->measure());
   for (int round = 0; round < settings.rounds; ++round)
     for (Prepared &row : rows) {
-      if (rows.size() > 1)
-        row.limits.back() = row.limit->measure();
+      row.limits.push_back(row.limit->measure());
       std::vector<double> times;
       for (int run = 0; run < row.repeat; ++run) {
         Expected<double> time = row.kernel->run(row.bindings);
@@ -241,7 +247,38 @@ Status measure(std::vector<Prepared> &rows, const Settings &settings) {
       }
       row.seconds.push_back(median(times));
       row.limits.push_back(row.limit->measure());
+      row.dots.push_back(row.limit->measureDot());
     }
+  return Status::success();
+}
+
+/// Medians of compiling one row, and of loading it from the cache, after one of each.
+Status measureCompiler(const std::string &text, const Settings &settings) {
+  Expected<Row> row = parseRow(text);
+  if (!row)
+    return row.error();
+  Expected<execution::Program> program = execution::Program::fromSpec(row->spec);
+  if (!program)
+    return program.error();
+  std::vector<double> times[2]; // compiled, loaded
+  for (int n = 0; n <= settings.compiles; ++n)
+    for (const bool cached : {false, true}) {
+      execution::CompileOptions options = row->compile;
+      if (cached)
+        options.cacheDirectory = settings.cacheDirectory;
+      const auto start = Clock::now();
+      Expected<std::unique_ptr<execution::CompiledAttention>> kernel = execution::compile(*program, options);
+      const double seconds = since(start);
+      if (!kernel)
+        return kernel.error();
+      if (n > 0 && cached && (*kernel)->report().cache != "hit")
+        return makeError("expected a hit of the kernel cache, but got: " + (*kernel)->report().cache);
+      if (n > 0)
+        times[cached].push_back(seconds);
+    }
+  std::printf(settings.json ? "{\"row\": \"%s\", \"compile_seconds\": %.6f, \"hit_seconds\": %.6f}\n"
+                            : "%-44s compile %.4f s, cache hit %.5f s\n",
+              text.c_str(), median(times[0]), median(times[1]));
   return Status::success();
 }
 
@@ -251,8 +288,11 @@ int fail(const Error &error) {
 }
 
 int usage() {
-  std::cerr << "usage: fa-bench-attention [--json] [--rounds=N] [--turn=MILLISECONDS] [--bits=VECTOR BITS OF THE PEAK] ROW...\n"
-               "a row: \"[f32|f64|bf16|f16] dDEPTH [full|causal|window=LEFT] n=N [keys=N] [heads=N] [kv_heads=N] [bshd] [threads=N]\n"
+  std::cerr << "usage: fa-bench-attention [--json] [--rounds=N] [--turn=MILLISECONDS] [--bits=VECTOR BITS OF THE PEAK] "
+               "ROW...\n"
+               "       fa-bench-attention [--json] --compiles=N --cache-dir=FOLDER ROW...\n"
+               "a row: \"[f32|f64|bf16|f16] dDEPTH [full|causal|window=LEFT] n=N [keys=N] [heads=N] [kv_heads=N] "
+               "[bshd] [threads=N]\n"
                "        [tile_q=N] [tile_kv=N] [cpu=NAME]\"\n";
   return 1;
 }
@@ -273,13 +313,23 @@ int main(int argc, char **argv) {
       settings.turn = value * 1e-3;
     else if (argument.starts_with("--bits=") && value >= 128)
       settings.bits = static_cast<int>(value);
+    else if (argument.starts_with("--compiles=") && value >= 1)
+      settings.compiles = static_cast<int>(value);
+    else if (argument.starts_with("--cache-dir="))
+      settings.cacheDirectory = argument.substr(12);
     else if (argument.starts_with("--"))
       return usage();
     else
       texts.push_back(argument);
   }
-  if (texts.empty())
+  if (texts.empty() || (settings.compiles > 0) == settings.cacheDirectory.empty())
     return usage();
+  if (settings.compiles > 0) {
+    for (const std::string &text : texts)
+      if (Status status = measureCompiler(text, settings); !status)
+        return fail(status.error());
+    return 0;
+  }
   std::vector<Prepared> rows;
   for (const std::string &text : texts) {
     Expected<Prepared> prepared = prepare(text, settings);
@@ -290,6 +340,6 @@ int main(int argc, char **argv) {
   if (Status status = measure(rows, settings); !status)
     return fail(status.error());
   for (const Prepared &row : rows)
-    print(settings, row.row, row.limit->name(), row.compileSeconds, row.seconds, row.limits);
+    print(settings, row);
   return 0;
 }

@@ -1,5 +1,5 @@
-// Independent chains of multiply-adds: 24 where there are 32 registers, 12 where there are 16; both exceed latency times
-// ports of current cores (4 to 5 cycles, 2 ports).
+// Independent chains of multiply-adds: 24 where there are 32 registers, 12 where there are 16; both exceed latency
+// times ports of current cores (4 to 5 cycles, 2 ports).
 #include "Peaks.h"
 #include <algorithm>
 #include <atomic>
@@ -24,8 +24,8 @@ typedef double F64x2 __attribute__((vector_size(16)));
   for (int64_t round = 0; round < rounds; ++round) {                                                                   \
     _Pragma("GCC unroll 24") for (int c = 0; c < COUNT; ++c) chains[c] = chains[c] * f + a;                            \
   }                                                                                                                    \
-  for (VECTOR & chain : chains)                                                                                        \
-    __asm__ volatile("" ::CONSTRAINT(chain))
+  for (VECTOR &chain : chains)                                                                                         \
+  __asm__ volatile("" ::CONSTRAINT(chain))
 
 #if defined(__x86_64__)
 typedef float F32x8 __attribute__((vector_size(32)));
@@ -91,7 +91,15 @@ std::vector<Peak> peaks(int bits) {
 
 Peak peakOf(const std::string &dtype, int bits) {
   const std::vector<Peak> list = peaks(bits);
-  return *std::find_if(list.begin(), list.end(), [&](const Peak &peak) { return peak.name == (dtype == "f64" ? "f64" : "f32"); });
+  return *std::find_if(list.begin(), list.end(),
+                       [&](const Peak &peak) { return peak.name == (dtype == "f64" ? "f64" : "f32"); });
+}
+
+std::optional<Peak> dotPeak() {
+  for (const Peak &peak : peaks())
+    if (peak.name == "bf16")
+      return peak;
+  return std::nullopt;
 }
 
 ReadProbe::ReadProbe(unsigned threads, size_t bytes) : threads(threads), buffer(bytes / sizeof(uint64_t), 1) {}

@@ -1,7 +1,8 @@
-// What one core can do: multiply-add rates of each type and read bandwidth. Every figure is a short run of fixed work that
-// the caller times, so that it can stand next to the measurement it is compared with.
+// What one core can do: multiply-add rates of each type and read bandwidth. Every figure is a short run of fixed work
+// that the caller times, so that it can stand next to the measurement it is compared with.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,10 @@ namespace fa::bench {
 
 /// A unit of the machine, for one vector width.
 struct Peak {
-  std::string name;                ///< f32, f64, or bf16 (the bf16 dot product)
-  int bits;                        ///< of a vector
-  void (*run)(int64_t rounds);     ///< work of one thread
-  double operationsPerRound;       ///< a multiply-add counts 2
+  std::string name;            ///< f32, f64, or bf16 (the bf16 dot product)
+  int bits;                    ///< of a vector
+  void (*run)(int64_t rounds); ///< work of one thread
+  double operationsPerRound;   ///< a multiply-add counts 2
 
   /// Rounds that take about `seconds` at 3 GHz.
   int64_t roundsFor(double seconds) const;
@@ -22,6 +23,8 @@ struct Peak {
 std::vector<Peak> peaks(int bits = 0);
 /// The unit that `dtype` computes on: its own, or f32 for 16-bit types.
 Peak peakOf(const std::string &dtype, int bits = 0);
+/// The bf16 dot product, where the CPU has one.
+std::optional<Peak> dotPeak();
 
 /// A buffer far larger than the caches a core owns, to be read by `threads` threads.
 class ReadProbe {

@@ -8,6 +8,7 @@ BlockTable mlir::fa::cpu::selectBlockTable(int64_t vectorBits, bool avx512, Type
   BlockTable table;
   table.lanes = vectorBits / computeType.getIntOrFloatBitWidth();
   table.avx512 = avx512 && vectorBits == 512;
+  table.fused = vectorBits >= 256;
   // 32 registers: 8 x 2 (16 + 3). 16 registers (AVX2, SSE, and half of NEON's 32): 4 x 2 (8 + 3) leaves room for
   // addresses of the exponential's constants.
   table.keys = vectorBits == 512 ? 8 : 4;

@@ -60,6 +60,8 @@ Value Emitter::larger(Value a, Value b) {
   return select(greater, a, b);
 }
 
+Value Emitter::smaller(Value a, Value b) { return select(compare(arith::CmpFPredicate::OLT, a, b), a, b); }
+
 Value Emitter::anyLane(Value mask) {
   Type bits = builder.getIntegerType(table.lanes);
   Value word = vector::BitCastOp::create(builder, loc, VectorType::get({1}, bits), mask);
@@ -96,6 +98,17 @@ void Emitter::when(Value condition, llvm::function_ref<void()> body) {
     body();
     scf::YieldOp::create(builder, loc);
   });
+}
+
+void Emitter::attempt(llvm::function_ref<Value(Value again)> body) {
+  Type flag = builder.getI1Type();
+  scf::WhileOp::create(
+      builder, loc, TypeRange{flag}, ValueRange{boolean(false)},
+      [&](OpBuilder &, Location, ValueRange carried) {
+        Value again = body(carried[0]);
+        scf::ConditionOp::create(builder, loc, again, ValueRange{boolean(true)});
+      },
+      [&](OpBuilder &, Location, ValueRange carried) { scf::YieldOp::create(builder, loc, carried); });
 }
 
 SmallVector<Value> Emitter::choose(Value condition, llvm::function_ref<SmallVector<Value>()> then,

@@ -35,6 +35,7 @@ public:
   Value compare(arith::CmpIPredicate predicate, Value a, Value b);
   Value boolean(bool value);
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
+  Value either(Value a, Value b) { return arith::OrIOp::create(builder, loc, a, b); }
 
   // Vectors of `lanes` elements.
   Value splat(double value);
@@ -47,6 +48,12 @@ public:
   Value multiplyAdd(Value a, Value b, Value c);
   /// The larger value per lane; `b` where either is NaN (one instruction on x86, unlike maxnum).
   Value larger(Value a, Value b);
+  /// The smaller value per lane; `b` where either is NaN.
+  Value smaller(Value a, Value b);
+  /// vector<lanes x i1>
+  Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
   Value mulf(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
   Value addf(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
   Value subf(Value a, Value b) { return arith::SubFOp::create(builder, loc, a, b); }
@@ -61,6 +68,8 @@ public:
   SmallVector<Value> loop(Value lower, Value upper, int64_t step, ValueRange inits, LoopBody body);
   void loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value iv)> body);
   void when(Value condition, llvm::function_ref<void()> body);
+  /// body(false), and body(true) if that returned true.
+  void attempt(llvm::function_ref<Value(Value again)> body);
   SmallVector<Value> choose(Value condition, llvm::function_ref<SmallVector<Value>()> then,
                             llvm::function_ref<SmallVector<Value>()> otherwise);
 };

@@ -53,8 +53,10 @@ Value emitAvx512(Emitter &e, Value x, bool isF32) {
 Value emitPortable(Emitter &e, Value x, bool isF32) {
   const int64_t mantissa = isF32 ? 23 : 52;
   Value magic = e.splat(isF32 ? 0x1.8p23 : 0x1.8p52);
-  Value shifted = e.addf(x, magic);
-  Value f = e.subf(x, e.subf(shifted, magic));
+  Value largest = e.splat(isF32 ? 126.0 : 1022.0);
+  Value limited = e.smaller(x, largest);
+  Value shifted = e.addf(limited, magic);
+  Value f = e.subf(limited, e.subf(shifted, magic));
   Value p = isF32 ? polynomial(e, f, centredF32) : polynomial(e, f, centredF64);
   auto bits = VectorType::get({e.table.lanes}, e.builder.getIntegerType(isF32 ? 32 : 64));
   Value amount = arith::ConstantOp::create(

@@ -32,8 +32,9 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::output, {shape.numSubTiles() * shape.depthV, lanes});
   place(&Scratch::scores, {shape.tileKv, lanes});
   place(&Scratch::reference, {shape.numLanes()});
-  place(&Scratch::threshold, {shape.numLanes()});
+  place(&Scratch::shift, {shape.numLanes()});
   place(&Scratch::sum, {shape.numLanes()});
+  place(&Scratch::seen, {lanes});
 }
 
 template <typename Place> void forEachCopy(const KernelShape &shape, Place place) {

@@ -10,8 +10,7 @@ struct KernelShape {
   int64_t depth = 0, depthV = 0;             ///< of query / key and of value / output
   int64_t tileQ = 0, tileKv = 0;             ///< rows of the query tile, keys of the key tile
   bool copyKeys = false, copyValues = false; ///< a key or value tile may be copied (strided, or another element type)
-  /// P = 2^(exponentScale (x - reference)): subtracted first, so that rounding x * exponentScale costs nothing where x is
-  /// large, and P is exactly 1 at the reference. Positive.
+  /// P = 2^(exponentScale (x - reference)), positive. See Scratch::shift for how it is computed.
   double exponentScale = 1.44269504088896340736;
   BlockTable table;
 
@@ -31,9 +30,12 @@ public:
   Value queries;   ///< (numSubTiles * depth) x subTile: Q^T, scaled
   Value output;    ///< (numSubTiles * depthV) x subTile: O^T, unnormalised
   Value scores;    ///< tileKv x subTile: P^T of the sub-tile at work
-  Value reference; ///< numLanes: subtracted from scores; 0 until the row saw a key
-  Value threshold; ///< numLanes: a score above it raises the reference; -inf until the row saw a key
-  Value sum;       ///< numLanes: row sums
+  Value reference; ///< numLanes: P is 1 where a score is equal to it; 0 until sums show that another one is needed
+  /// numLanes: P = 2^(exponentScale x + shift), one fused operation; -exponentScale * reference, or NaN where that is so large
+  /// that its rounding would matter: a NaN sum sends the row to the cold path, which subtracts first.
+  Value shift;
+  Value sum;  ///< numLanes: row sums
+  Value seen; ///< subTile: largest score of the masked blocks of the sub-tile at work; -inf where all are hidden
   Value keys;      ///< tileKv x depth, when copyKeys
   Value values;    ///< tileKv x depthV, when copyValues
 };

@@ -24,36 +24,104 @@ SmallVector<Value> StepBuilder::emitDotProducts(Value subTile, Value block) {
   return product.emit(e, e.index(0), e.index(shape.depth), zeros);
 }
 
-LogicalResult StepBuilder::emitScoreBlock(Value subTile, Value block, const KeyRange &range) {
+/// P of all keys of the tile, with the reference that the rows have. Where their sums show that it does not fit, the
+/// scores are computed again and kept, and the cold path makes P of them.
+LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
+  const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
+  auto position = [&](int64_t i) { return e.add(e.mul(subTile, e.table.subTile()), i * lanes); };
+  LogicalResult result = success();
+  e.attempt([&](Value again) {
+    SmallVector<Value> sums;
+    for (int64_t i = 0; i < vectors; ++i) {
+      sums.push_back(e.load(scratch.sum, position(i)));
+      if (mask || score)
+        e.store(e.splat(-std::numeric_limits<double>::infinity()), scratch.seen, e.index(i * lanes));
+    }
+    sums = e.loop(range.lower, range.upper, e.table.keys, sums, [&](Value block, ValueRange carried) {
+      FailureOr<SmallVector<Value>> scores = emitScoreBlock(subTile, block, range);
+      if (failed(scores)) {
+        result = failure();
+        return SmallVector<Value>(carried);
+      }
+      auto keep = [&] {
+        storeBlock(*scores, block);
+        return SmallVector<Value>(carried);
+      };
+      return e.choose(again, keep, [&] { return emitExponentials(*scores, subTile, block, carried); });
+    });
+    auto fromScores = [&] {
+      Value blocks = e.ceilDiv(e.sub(range.upper, range.lower), e.table.keys);
+      Value upper = e.add(range.lower, e.mul(blocks, e.table.keys));
+      func::CallOp::create(e.builder, e.loc, rebase, ValueRange{operands.arena, subTile, range.lower, upper});
+      return SmallVector<Value>{e.boolean(false)};
+    };
+    auto accept = [&] {
+      Value bad = sumsAreBad(subTile, range, sums);
+      e.choose(
+          bad, [] { return SmallVector<Value>(); },
+          [&] {
+            for (int64_t i = 0; i < vectors; ++i)
+              e.store(sums[i], scratch.sum, position(i));
+            return SmallVector<Value>();
+          });
+      return SmallVector<Value>{bad};
+    };
+    return e.choose(again, fromScores, accept)[0];
+  });
+  return result;
+}
+
+/// i1: a row sum is NaN or too large, or too small although the row sees a key.
+Value StepBuilder::sumsAreBad(Value subTile, const KeyRange &range, ValueRange sums) {
+  const double limit = sumLimit(e.type);
+  Value every = e.compare(arith::CmpIPredicate::slt, range.fullLower, range.fullUpper), bad;
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value large = e.compare(arith::CmpFPredicate::UGT, sum, e.splat(limit));
+    Value small = e.compare(arith::CmpFPredicate::OLT, sum, e.splat(1.0 / limit));
+    if (mask || score) {
+      // Blocks that are not masked have no hidden pair, and are not in `seen`, unless all go through the score region.
+      Value seen = e.compare(arith::CmpFPredicate::OGT, e.load(scratch.seen, e.index(i * e.table.lanes)),
+                             e.splat(-std::numeric_limits<double>::infinity()));
+      small = e.both(small, score ? seen : e.either(seen, e.broadcast(every)));
+    }
+    Value either = e.either(large, small);
+    bad = bad ? e.either(bad, either) : either;
+  }
+  return e.anyLane(bad);
+}
+
+FailureOr<SmallVector<Value>> StepBuilder::emitScoreBlock(Value subTile, Value block, const KeyRange &range) {
   SmallVector<Value> scores = emitDotProducts(subTile, block);
   Value end = e.add(block, e.table.keys);
   Value visible = e.both(e.compare(arith::CmpIPredicate::sle, range.fullLower, block),
                          e.compare(arith::CmpIPredicate::sle, end, range.fullUpper));
   Value masked = arith::XOrIOp::create(e.builder, e.loc, visible, e.boolean(true));
-  FailureOr<SmallVector<Value>> changed = applyRegions(subTile, block, masked, scores);
-  if (failed(changed))
-    return failure();
-  emitRaiseCheck(*changed, subTile, block);
-  emitExponentials(*changed, subTile, block);
-  return success();
+  return applyRegions(subTile, block, masked, scores);
+}
+
+void StepBuilder::storeBlock(ArrayRef<Value> rows, Value block) {
+  const int64_t vectors = e.table.queryVectors;
+  for (auto [n, row] : llvm::enumerate(rows))
+    e.store(row, scratch.scores, e.add(block, int64_t(n) / vectors), e.index(int64_t(n) % vectors * e.table.lanes));
+}
+
+SmallVector<Value> StepBuilder::loadBlock(Value block) {
+  SmallVector<Value> rows;
+  for (int64_t r = 0; r < e.table.keys; ++r)
+    for (int64_t i = 0; i < e.table.queryVectors; ++i)
+      rows.push_back(e.load(scratch.scores, e.add(block, r), e.index(i * e.table.lanes)));
+  return rows;
 }
 
 /// Score and mask regions run row by row through memory: one copy of their code, however large, and none of it on the
 /// path of blocks that need neither.
 FailureOr<SmallVector<Value>> StepBuilder::applyRegions(Value subTile, Value block, Value masked,
                                                         SmallVector<Value> scores) {
-  const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
   LogicalResult result = success();
   auto through = [&]() -> SmallVector<Value> {
-    for (int64_t r = 0; r < e.table.keys; ++r)
-      for (int64_t i = 0; i < vectors; ++i)
-        e.store(scores[r * vectors + i], scratch.scores, e.add(block, r), e.index(i * lanes));
+    storeBlock(scores, block);
     e.loop(block, e.add(block, e.table.keys), 1, [&](Value row) { result = emitScoreRow(subTile, row, masked); });
-    SmallVector<Value> reloaded;
-    for (int64_t r = 0; r < e.table.keys; ++r)
-      for (int64_t i = 0; i < vectors; ++i)
-        reloaded.push_back(e.load(scratch.scores, e.add(block, r), e.index(i * lanes)));
-    return reloaded;
+    return loadBlock(block);
   };
   SmallVector<Value> changed = score ? through() : e.choose(masked, through, [&] { return scores; });
   if (failed(result))
@@ -82,7 +150,10 @@ LogicalResult StepBuilder::emitScoreRow(Value subTile, Value row, Value masked) 
     if (failed(hidden))
       return failure();
     // Without a score region this code runs for masked blocks only.
-    e.store(score ? e.select(masked, *hidden, x) : *hidden, scratch.scores, row, e.index(i * lanes));
+    Value changed = score ? e.select(masked, *hidden, x) : *hidden;
+    e.store(changed, scratch.scores, row, e.index(i * lanes));
+    if (mask || score)
+      e.store(e.larger(changed, e.load(scratch.seen, e.index(i * lanes))), scratch.seen, e.index(i * lanes));
   }
   return success();
 }
@@ -100,43 +171,19 @@ FailureOr<Value> StepBuilder::hide(Value x, Value queries, Value keyIndex, Value
   return e.select(exists, x, hidden);
 }
 
-void StepBuilder::emitRaiseCheck(ArrayRef<Value> scores, Value subTile, Value block) {
-  const int64_t vectors = e.table.queryVectors;
-  SmallVector<Value> arguments;
-  Value exceeded;
-  for (int64_t i = 0; i < vectors; ++i) {
-    SmallVector<Value> level;
-    for (int64_t r = 0; r < e.table.keys; ++r)
-      level.push_back(scores[r * vectors + i]);
-    while (level.size() > 1) {
-      SmallVector<Value> next;
-      for (size_t j = 0; j + 1 < level.size(); j += 2)
-        next.push_back(e.larger(level[j], level[j + 1]));
-      if (level.size() % 2)
-        next.push_back(level.back());
-      level = next;
-    }
-    arguments.push_back(level[0]);
-    Value position = e.add(e.mul(subTile, e.table.subTile()), i * e.table.lanes);
-    Value above = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OGT, level[0],
-                                        e.load(scratch.threshold, position));
-    exceeded = exceeded ? arith::OrIOp::create(e.builder, e.loc, exceeded, above) : above;
-  }
-  arguments.append({operands.arena, subTile, block});
-  e.when(e.anyLane(exceeded), [&] { func::CallOp::create(e.builder, e.loc, raise, arguments); });
-}
-
-void StepBuilder::emitExponentials(ArrayRef<Value> scores, Value subTile, Value block) {
+SmallVector<Value> StepBuilder::emitExponentials(ArrayRef<Value> scores, Value subTile, Value block, ValueRange sums) {
   const int64_t vectors = e.table.queryVectors;
   Value scale = e.splat(shape.exponentScale);
+  SmallVector<Value> added(sums);
   for (int64_t i = 0; i < vectors; ++i) {
     Value position = e.add(e.mul(subTile, e.table.subTile()), i * e.table.lanes);
-    Value reference = e.load(scratch.reference, position), sum = e.load(scratch.sum, position);
+    Value offset = e.load(e.table.fused ? scratch.shift : scratch.reference, position);
     for (int64_t r = 0; r < e.table.keys; ++r) {
-      Value p = emitExp2(e, e.mulf(e.subf(scores[r * vectors + i], reference), scale));
-      sum = e.addf(sum, p);
+      Value x = scores[r * vectors + i];
+      Value p = emitExp2(e, e.table.fused ? e.multiplyAdd(x, scale, offset) : e.mulf(e.subf(x, offset), scale));
+      added[i] = e.addf(added[i], p);
       e.store(p, scratch.scores, e.add(block, r), e.index(i * e.table.lanes));
     }
-    e.store(sum, scratch.sum, position);
   }
+  return added;
 }

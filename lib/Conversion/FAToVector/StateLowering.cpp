@@ -59,7 +59,7 @@ private:
   OpBuilder builder;
   KernelShape shape;
   Value arena, copies;
-  func::FuncOp kernel, raise;
+  func::FuncOp kernel, rebase;
   std::vector<Shared> functions;
 };
 
@@ -165,7 +165,6 @@ void StateLowering::lowerInit() {
   Emitter e(builder, chain.init.getLoc(), shape.type, shape.table);
   Scratch scratch(e, arena, Value(), shape);
   Value zero = e.index(0), zeros = e.splat(0.0);
-  Value unseen = e.splat(-std::numeric_limits<double>::infinity());
   const int64_t lanes = shape.table.lanes;
   e.loop(zero, e.index(shape.numSubTiles() * shape.depthV), 1, [&](Value row) {
     for (int64_t i = 0; i < shape.table.queryVectors; ++i)
@@ -173,7 +172,7 @@ void StateLowering::lowerInit() {
   });
   e.loop(zero, e.index(shape.numLanes()), lanes, [&](Value lane) {
     e.store(zeros, scratch.reference, lane);
-    e.store(unseen, scratch.threshold, lane);
+    e.store(zeros, scratch.shift, lane);
     e.store(zeros, scratch.sum, lane);
   });
   if (chain.steps.empty())
@@ -266,8 +265,8 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(kernel);
   Location loc = step.getLoc();
-  if (!raise)
-    raise = emitRaiseFunction(builder, loc, uniqueName("_raise"), shape);
+  if (!rebase)
+    rebase = emitRebaseFunction(builder, loc, uniqueName("_rebase"), shape);
   Type index = builder.getIndexType();
   SmallVector<Type> types{arena.getType(), copies.getType(), step.getQuery().getType(), step.getKey().getType(),
                           step.getValue().getType()};
@@ -309,7 +308,7 @@ LogicalResult StateLowering::emitStepBody(StepOp step, const StepOperands &opera
     if (*computed)
       bounds.emplace(std::move(**computed));
   }
-  return StepBuilder(e, shape, operands, score, mask, raise, bounds ? &*bounds : nullptr).emit();
+  return StepBuilder(e, shape, operands, score, mask, rebase, bounds ? &*bounds : nullptr).emit();
 }
 
 LogicalResult StateLowering::lowerStep(StepOp step) {

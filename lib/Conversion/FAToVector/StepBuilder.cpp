@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace mlir::fa::cpu;
 
 StepBuilder::StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score,
-                         Region *mask, func::FuncOp raise, const SubTileBounds *bounds)
-    : e(e), shape(shape), operands(operands), score(score), mask(mask), raise(raise), bounds(bounds),
+                         Region *mask, func::FuncOp rebase, const SubTileBounds *bounds)
+    : e(e), shape(shape), operands(operands), score(score), mask(mask), rebase(rebase), bounds(bounds),
       scratch(e, operands.arena, operands.copies, shape) {}
 
 LogicalResult StepBuilder::emit() {
@@ -26,10 +26,8 @@ LogicalResult StepBuilder::emit() {
   LogicalResult result = success();
   e.loop(e.index(0), e.ceilDiv(numQueries, shape.table.subTile()), 1, [&](Value subTile) {
     KeyRange range = rangeOfSubTile(subTile);
-    e.loop(range.lower, range.upper, shape.table.keys, [&](Value block) {
-      if (failed(emitScoreBlock(subTile, block, range)))
-        result = failure();
-    });
+    if (failed(emitScores(subTile, range)))
+      result = failure();
     if (!finite)
       return emitOutput(subTile, range);
     e.choose(

@@ -7,13 +7,15 @@
 
 namespace mlir::fa::cpu {
 
-/// A row's reference is raised when a score exceeds it by 2^16: rare on real data, and sums keep 2^111 of range.
-inline constexpr double raiseThreshold = 16.0;
+/// A row keeps its reference while its sum stays within [1 / limit, limit]: any reference gives the same result then, and
+/// values have the rest of the type's range.
+inline double sumLimit(Type type) { return type.isF32() ? 0x1p24 : 0x1p128; }
+/// Scratch::shift is used below this: its rounding is a factor of at most 2^(2^-8) (f64: 2^(2^-13)) common to P and the sum.
+inline double largestShift(Type type) { return type.isF32() ? 0x1p16 : 0x1p40; }
 
-/// Adds `@name(max vectors..., arena, sub-tile, rows)`: raises the references of the lanes whose maximum exceeds their
-/// threshold and rescales row sums, output and the first `rows` rows of scores. Never inlined: it runs about once per
-/// tile.
-func::FuncOp emitRaiseFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape);
+/// Adds `@name(arena, sub-tile, lower, upper)`: rows [lower, upper) of Scratch::scores hold scores; references of the
+/// sub-tile are raised to their maxima, sums and output are rescaled, and the scores become P and are summed.
+func::FuncOp emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape);
 
 /// Values that one step works on.
 struct StepOperands {
@@ -30,7 +32,7 @@ public:
   /// `score` and `mask` may be null; their bodies use only values that dominate the builder's position. `bounds` (may be
   /// null) bounds the keys of sub-tiles in a masked step.
   StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score, Region *mask,
-              func::FuncOp raise, const SubTileBounds *bounds);
+              func::FuncOp rebase, const SubTileBounds *bounds);
 
   LogicalResult emit();
 
@@ -38,12 +40,15 @@ private:
   Value valuesAreFinite();
   KeyRange rangeOfSubTile(Value subTile);
   SmallVector<Value> emitDotProducts(Value subTile, Value block);
-  LogicalResult emitScoreBlock(Value subTile, Value block, const KeyRange &range);
+  LogicalResult emitScores(Value subTile, const KeyRange &range);
+  FailureOr<SmallVector<Value>> emitScoreBlock(Value subTile, Value block, const KeyRange &range);
+  Value sumsAreBad(Value subTile, const KeyRange &range, ValueRange sums);
   FailureOr<SmallVector<Value>> applyRegions(Value subTile, Value block, Value masked, SmallVector<Value> scores);
   LogicalResult emitScoreRow(Value subTile, Value row, Value masked);
   FailureOr<Value> hide(Value score, Value i, Value keyIndex, Value clampedKey);
-  void emitRaiseCheck(ArrayRef<Value> scores, Value subTile, Value block);
-  void emitExponentials(ArrayRef<Value> scores, Value subTile, Value block);
+  void storeBlock(ArrayRef<Value> rows, Value block);
+  SmallVector<Value> loadBlock(Value block);
+  SmallVector<Value> emitExponentials(ArrayRef<Value> scores, Value subTile, Value block, ValueRange sums);
   void emitOutput(Value subTile, const KeyRange &range);
   void emitOutputColumns(Value subTile, Value column, int64_t columns, const KeyRange &range);
   void emitGuardedOutput(Value subTile, const KeyRange &range);
@@ -52,7 +57,7 @@ private:
   const KernelShape &shape;
   StepOperands operands;
   Region *score, *mask;
-  func::FuncOp raise;
+  func::FuncOp rebase;
   const SubTileBounds *bounds;
   Scratch scratch;
   Value seqQ, seqKv, firstKey, numKeys, firstQuery, keys, values;

@@ -151,8 +151,13 @@ void storeLse(Emitter &e, const Scratch &scratch, double exponentScale, Value ls
               Value firstLane, Value valid) {
   Value log = math::Log2Op::create(e.builder, e.loc, e.load(scratch.sum, firstLane));
   constexpr double ln2 = 0.693147180559945309417;
-  Value reference = e.mulf(e.load(scratch.reference, firstLane), e.splat(exponentScale * ln2));
-  Value natural = e.addf(reference, e.mulf(log, e.splat(ln2)));
+  Value exponent = e.mulf(e.load(scratch.reference, firstLane), e.splat(exponentScale));
+  if (e.table.fused) { // what P was computed with
+    Value shift = e.load(scratch.shift, firstLane);
+    Value none = e.compare(arith::CmpFPredicate::UNO, shift, shift);
+    exponent = e.select(none, exponent, e.subf(e.splat(0.0), shift));
+  }
+  Value natural = e.mulf(e.addf(exponent, log), e.splat(ln2));
   // The reference is not needed any more: its place holds the results, so that a loop can store those that exist.
   e.store(natural, scratch.reference, firstLane);
   e.loop(e.index(0), valid, 1, [&](Value lane) {

@@ -3,7 +3,7 @@
 
 // One private function for the references, one for all steps of the state; contiguous keys of the computing type are read in
 // place.
-// CHECK-LABEL: func.func private @kernel_raise
+// CHECK-LABEL: func.func private @kernel_rebase
 // CHECK-SAME: passthrough = ["noinline", "cold"]
 // CHECK: return
 // CHECK-LABEL: func.func private @kernel_step
