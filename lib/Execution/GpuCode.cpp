@@ -1,6 +1,7 @@
 // The stages of sm_90a: kernels, the hopper dialect, the llvm dialect, PTX; and running the result on a device.
 #include "fa/Execution/GpuCode.h"
 #include "Pipeline.h"
+#include "TileCensus.h"
 #include "fa/Dialect/FA/Transforms/DescribeLaunch.h"
 #include "fa/Pipelines/DescribeHopper.h"
 #include "fa/Pipelines/Hopper.h"
@@ -34,7 +35,8 @@ private:
   };
   std::unique_ptr<runtime::Driver> device;
   std::vector<Launch> launches;
-  /// Runs so far: the emulator gives each the next schedule seed, so that repetition looks for faults that depend on it.
+  /// Runs so far: the emulator gives each the next schedule seed, so that repetition looks for faults that depend on
+  /// it.
   uint64_t runs = 0;
 };
 
@@ -55,7 +57,10 @@ Expected<std::unique_ptr<CompiledAttention>> GpuAttention::compile(const Program
   result->device = std::move(*device);
   CompileReport &report = result->compileReport;
   report.device = result->device->describe();
-  Expected<std::vector<GpuKernel>> kernels = compileForGpu(program, options, report);
+  std::function<Status(mlir::ModuleOp)> census;
+  if (options.census)
+    census = [&](mlir::ModuleOp kernels) { return result->takeCensus(kernels, program, options); };
+  Expected<std::vector<GpuKernel>> kernels = compileForGpu(program, options, report, /*keepLLVM=*/false, census);
   if (!kernels)
     return kernels.error();
   for (GpuKernel &kernel : *kernels) {
@@ -85,7 +90,8 @@ Expected<double> GpuAttention::run(const runtime::Bindings &bindings) {
 } // namespace
 
 Expected<std::vector<GpuKernel>> compileForGpu(const Program &program, const CompileOptions &options,
-                                               CompileReport &report, bool keepLLVM) {
+                                               CompileReport &report, bool keepLLVM,
+                                               const std::function<Status(mlir::ModuleOp)> &onKernels) {
   if (options.lowering != "auto" && options.lowering != "hopper")
     return makeError("expected --lowering auto or hopper for a GPU, but got '" + options.lowering + "'");
   report.target = "sm_90a";
@@ -95,6 +101,9 @@ Expected<std::vector<GpuKernel>> compileForGpu(const Program &program, const Com
   runner.dump("input");
   if (Status status = runner.runKernelStages("sm_90a"); !status)
     return status.error();
+  if (onKernels)
+    if (Status status = onKernels(*module); !status)
+      return status.error();
   // What a launch passes is said by the host function; its kernels' bodies say what has to agree. Both are here now.
   std::vector<LaunchDescriptor> hosts;
   auto entry = module->lookupSymbol<mlir::func::FuncOp>(program.function().getName());
@@ -105,8 +114,9 @@ Expected<std::vector<GpuKernel>> compileForGpu(const Program &program, const Com
       else
         hosts.clear();
     });
-    return hosts.empty() ? Status(makeError("expected a function of attention alone, whose launches a descriptor can say"))
-                         : Status::success();
+    return hosts.empty()
+               ? Status(makeError("expected a function of attention alone, whose launches a descriptor can say"))
+               : Status::success();
   });
   if (!described)
     return described.error();

@@ -23,7 +23,9 @@ public:
     result.arguments.clear();
     // The kernel itself reverses its blocks.
     result.order = "linear";
-    ArrayRef<int32_t> block = kernel.getKnownBlockSizeAttr().asArrayRef();
+    DenseI32ArrayAttr block = kernel.getKnownBlockSizeAttr();
+    if (!block)
+      return kernel.emitError("expected a kernel with a known block size; run convert-fa-to-hopper");
     for (int i = 0; i < 3; ++i)
       result.block[i] = block[i];
     if (kernel->hasAttr(persistentAttrName))
@@ -54,7 +56,8 @@ private:
       addExpression(host.grid[0]);
       return success();
     }
-    if (!isNumbered)
+    bool isKnown = kind == "tensor_map" || kind == "memref" || kind == "dim" || kind == "scalar";
+    if (!isNumbered || !isKnown)
       return kernel.emitError("expected argument ") << index << " to say where it comes from ('"
                                                     << argumentSourceAttrName << "')";
     const KernelArgument &from = host.arguments[number];

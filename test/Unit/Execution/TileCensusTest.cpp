@@ -8,9 +8,7 @@ using namespace fa;
 using namespace fa::execution;
 
 namespace {
-constexpr int64_t tileQ = 8, tileKv = 4;
-
-TileCounts expected(const reference::Problem &problem) {
+TileCounts expected(const reference::Problem &problem, int64_t tileQ, int64_t tileKv) {
   TileCounts counts;
   for (int64_t i0 = 0; i0 < problem.queries(); i0 += tileQ)
     for (int64_t j0 = 0; j0 < problem.keys(); j0 += tileKv) {
@@ -25,15 +23,16 @@ TileCounts expected(const reference::Problem &problem) {
   return counts;
 }
 
-void expectCounts(const AttentionSpec &spec, const std::string &order) {
-  CompileOptions options;
-  options.lowering = "loops", options.tileQ = tileQ, options.tileKv = tileKv, options.order = order,
-  options.census = true;
+using Lengths = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Counts of a kernel whose lengths are open, for pairs of lengths.
+void expectCounts(const AttentionSpec &spec, const CompileOptions &options, int64_t tileQ, int64_t tileKv,
+                  const Lengths &lengths) {
   test::Compiled compiled = test::compile(spec, options);
   ASSERT_TRUE(compiled.kernel);
-  for (auto [seqQ, seqKv] : {std::pair<int64_t, int64_t>(24, 24), {7, 30}, {30, 7}, {1, 17}, {33, 35}}) {
+  for (auto [seqQ, seqKv] : lengths) {
     RunOptions run;
-    run.shapes = {{"q", {1, 1, seqQ, 4}}, {"k", {1, 1, seqKv, 4}}};
+    run.shapes = {{"q", {1, 1, seqQ, spec.depth}}, {"k", {1, 1, seqKv, spec.depth}}};
     Expected<Tensors> tensors = prepareTensors(*compiled.program, run);
     ASSERT_TRUE(tensors) << tensors.message();
     Expected<runtime::Bindings> bindings = bindArguments(*compiled.program, *tensors, run);
@@ -42,14 +41,21 @@ void expectCounts(const AttentionSpec &spec, const std::string &order) {
     Expected<std::optional<TileCounts>> counts = compiled.kernel->countTiles(*bindings);
     ASSERT_TRUE(counts) << counts.message();
     ASSERT_TRUE(*counts);
-    const TileCounts wanted = expected(problem->problem());
-    const std::string what = spec.describe() + " " + order + " " + std::to_string(seqQ) + "x" + std::to_string(seqKv);
+    const TileCounts wanted = expected(problem->problem(), tileQ, tileKv);
+    const std::string what =
+        spec.describe() + " " + options.order + " " + std::to_string(seqQ) + "x" + std::to_string(seqKv);
     // Key tiles outside are not peeled: all of their steps mask.
-    if (order == "query_outer")
+    if (options.order != "key_outer")
       EXPECT_EQ((*counts)->full, wanted.full) << what;
     EXPECT_EQ((*counts)->full + (*counts)->masked, wanted.full + wanted.masked) << what;
     EXPECT_EQ((*counts)->skipped, wanted.skipped) << what;
   }
+}
+
+void expectCounts(const AttentionSpec &spec, const std::string &order) {
+  CompileOptions options;
+  options.lowering = "loops", options.tileQ = 8, options.tileKv = 4, options.order = order, options.census = true;
+  expectCounts(spec, options, 8, 4, {{24, 24}, {7, 30}, {30, 7}, {1, 17}, {33, 35}});
 }
 
 AttentionSpec base() {
@@ -85,4 +91,21 @@ TEST(TileCensus, KeyTilesOutside) {
   AttentionSpec spec = base();
   spec.causal = Corner::BottomRight;
   expectCounts(spec, "key_outer");
+}
+
+TEST(TileCensus, KernelsOfTheGpu) {
+  for (const char *schedule : {"#fa.schedule<tile_q = 128, tile_kv = 64, target = #fa.hopper>",
+                               "#fa.schedule<tile_q = 64, tile_kv = 32, target = #fa.hopper<warpgroups = 1, overlap = "
+                               "false, persistent = true>>"}) {
+    const bool large = std::string(schedule).find("128") != std::string::npos;
+    CompileOptions options;
+    options.device = "emulator", options.schedule = schedule, options.census = true;
+    for (std::optional<Corner> corner : {std::optional<Corner>(), std::optional(Corner::BottomRight)}) {
+      AttentionSpec spec = base();
+      spec.dtype = DType::BF16, spec.depth = spec.depthV = 64, spec.causal = corner;
+      if (corner && !large)
+        spec.window = Window{40, std::nullopt, Corner::BottomRight};
+      expectCounts(spec, options, large ? 128 : 64, large ? 64 : 32, {{256, 256}, {300, 333}, {1, 65}, {200, 60}});
+    }
+  }
 }
