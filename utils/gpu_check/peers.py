@@ -15,10 +15,11 @@ import threading
 def measure(name, shapes, options, clock):
     """Yields results as dictionaries; never raises."""
     limit = min(options.peer_timeout, clock.left())
-    if limit < 10:
+    if clock.left() < 10:  # importing PyTorch takes that long
         yield dict(peer=name, skipped=True, error="not run: the time budget is used up")
         return
-    environment = dict(os.environ, PYTHONPATH=str(pathlib.Path(__file__).resolve().parent.parent))
+    paths = [str(pathlib.Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, paths)))
     process = subprocess.Popen([sys.executable, "-m", "gpu_check.peers", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, universal_newlines=True, env=environment)
     lines = queue.Queue()
