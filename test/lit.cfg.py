@@ -26,6 +26,13 @@ if shutil.which("nvcc") and not config.sanitizers:
     config.available_features.add("nvcc")
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
+try:
+    with open("/proc/cpuinfo") as cpuinfo:
+        flags = next((line.split() for line in cpuinfo if line.startswith("flags")), [])
+    if "avx2" in flags and "fma" in flags:
+        config.available_features.add("avx2")
+except OSError:
+    pass
 
 tool_dirs = [os.path.join(config.fa_binary_dir, "bin"), config.llvm_tools_dir]
 config.environment["PATH"] = os.pathsep.join(tool_dirs + [os.environ.get("PATH", "")])

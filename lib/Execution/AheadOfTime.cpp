@@ -1,152 +1,87 @@
-// IR in; IR, PTX, cubin or a package out.
+// What can be asked for, and which target answers.
 #include "fa/Execution/AheadOfTime.h"
-#include "Pipeline.h"
-#include "fa/Support/File.h"
-#include "fa/Target/PTX/EmitPTX.h"
-#include "mlir/IR/Location.h"
+#include "Delivery.h"
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 namespace fa::execution {
 namespace {
 
-class AheadOfTime {
-public:
-  AheadOfTime(const Program &program, const AheadOfTimeOptions &options) : program(program), options(options) {}
-
-  Expected<AheadOfTimeResult> run() {
-    if (Status status = check(); !status)
-      return status.error();
-    CompileOptions compile = options.compile;
-    std::string dumped;
-    if (options.emit == "mlir") {
-      compile.dump = {options.stage};
-      compile.onDump = [&](const std::string &, const std::string &ir) { dumped = ir; };
-    }
-    Expected<std::vector<GpuKernel>> compiled =
-        compileForGpu(program, compile, result.report, /*keepLLVM=*/options.emit == "llvm");
-    if (!compiled)
-      return compiled.error();
-    kernels = std::move(*compiled);
-    for (const std::string &remark : result.report.remarks)
-      result.messages.push_back(remark);
-    Status status = options.emit == "mlir"      ? deliver(dumped)
-                    : options.emit == "package" ? package()
-                    : options.emit == "cubin"   ? cubins()
-                                                : deliver(join());
-    if (!status)
-      return status.error();
-    return std::move(result);
-  }
-
-private:
-  const Program &program;
-  const AheadOfTimeOptions &options;
-  std::vector<GpuKernel> kernels;
-  AheadOfTimeResult result;
-
-  Status check() {
-    if (options.target != "sm_90a")
-      return makeError("expected target sm_90a, but got '" + options.target + "'");
-    const auto forms = {"mlir", "llvm", "ptx", "cubin", "package"};
-    if (std::find(forms.begin(), forms.end(), options.emit) == forms.end())
-      return makeError("expected --emit=mlir, llvm, ptx, cubin or package, but got '" + options.emit + "'");
-    if ((options.emit == "cubin" || options.emit == "package") && options.output.empty())
-      return makeError("expected -o with --emit=" + options.emit + ": it is not text");
-    const std::vector<StageInfo> stages = allStages();
-    if (options.emit == "mlir" &&
-        std::none_of(stages.begin(), stages.end(), [&](const StageInfo &info) { return info.name == options.stage; }))
-      return makeError("expected the name of a stage, but got '" + options.stage + "'");
-    return Status::success();
-  }
-
-  std::string join() const {
-    std::string text;
-    for (const GpuKernel &kernel : kernels)
-      text += options.emit == "llvm" ? kernel.llvm : kernel.ptx;
-    return text;
-  }
-
-  Status deliver(const std::string &text) {
-    if (text.empty())
-      return makeError("expected a stage of target " + options.target + ", but '" + options.stage + "' is none");
-    if (options.output.empty()) {
-      result.text = text;
-      return Status::success();
-    }
-    return write(options.output, text);
-  }
-
-  Status write(const std::string &path, const std::string &contents) {
-    if (Status status = writeFileAtomically(path, {contents}); !status)
-      return status;
-    result.files.push_back(path);
-    return Status::success();
-  }
-
-  /// Empty without ptxas, which is no error for a package.
-  Expected<std::string> assemble(const GpuKernel &kernel) {
-    if (options.ptxas == "none")
-      return std::string();
-    const std::optional<std::string> ptxas = mlir::fa::findPtxas(options.ptxas);
-    if (!ptxas)
-      return std::string();
-    DiagnosticText diagnostics(program.context());
-    const mlir::Location loc = program.function().getLoc();
-    mlir::FailureOr<mlir::fa::PtxasResult> assembled = mlir::fa::assemble(loc, kernel.ptx, *ptxas);
-    if (mlir::failed(assembled))
-      return makeError(diagnostics.errors("ptxas failed"));
-    mlir::fa::diagnose(loc, *assembled, result.report.schedule);
-    for (const std::string &warning : diagnostics.remarks())
-      result.messages.push_back(warning);
-    return std::move(assembled->cubin);
-  }
-
-  Status cubins() {
-    if (kernels.size() != 1)
-      return makeError("expected one kernel for --emit=cubin, but got " + std::to_string(kernels.size()) +
-                       "; use --emit=package");
-    Expected<std::string> cubin = assemble(kernels[0]);
-    if (!cubin)
-      return cubin.error();
-    if (cubin->empty())
-      return makeError("expected ptxas for --emit=cubin, but found none on PATH or in CUDA_HOME; use --ptxas=FILE");
-    return write(options.output, *cubin);
-  }
-
-  Status package() {
-    std::error_code error;
-    std::filesystem::create_directories(options.output, error);
-    if (error)
-      return makeError("expected to create the folder '" + options.output + "', but got: " + error.message());
-    std::string list;
-    for (const GpuKernel &kernel : kernels) {
-      const std::string base = options.output + "/" + kernel.descriptor.entry;
-      Expected<std::string> cubin = assemble(kernel);
-      if (!cubin)
-        return cubin.error();
-      if (cubin->empty() && options.ptxas != "none")
-        result.messages.push_back(
-            "remark: no ptxas was found: the package holds PTX only, which the driver compiles at load");
-      Status status = write(base + ".ptx", kernel.ptx);
-      if (status)
-        status = write(base + ".json", kernel.descriptor.toJson());
-      if (status && !cubin->empty())
-        status = write(base + ".cubin", *cubin);
-      if (!status)
-        return status;
-      list += kernel.descriptor.entry + "\n";
-    }
-    if (Status status = write(options.output + "/signature.json", program.signature().toJson()); !status)
-      return status;
-    return write(options.output + "/launches.txt", list);
-  }
+struct Target {
+  const char *name;
+  std::vector<std::string> forms;     ///< of --emit
+  std::vector<std::string> files;     ///< those that are no text
+  std::vector<std::string> lowerings; ///< of --lowering
+  Status (*compile)(const Program &, const AheadOfTimeOptions &, Delivery &, CompileReport &);
 };
+
+const Target targets[] = {{"cpu",
+                           {"mlir", "llvm", "asm", "object", "package"},
+                           {"object", "package"},
+                           {"auto", "vector", "loops"},
+                           compileCpuAheadOfTime},
+                          {"sm_90a",
+                           {"mlir", "llvm", "ptx", "cubin", "package"},
+                           {"cubin", "package"},
+                           {"auto", "hopper"},
+                           compileGpuAheadOfTime}};
+
+bool contains(const std::vector<std::string> &list, const std::string &item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+/// "a, b or c".
+std::string join(const std::vector<std::string> &list) {
+  std::string text;
+  for (size_t n = 0; n < list.size(); ++n)
+    text += (n == 0 ? "" : n + 1 == list.size() ? " or " : ", ") + list[n];
+  return text;
+}
+
+Status checkStage(const AheadOfTimeOptions &options) {
+  if (options.emit != "mlir") {
+    if (options.stage.empty())
+      return Status::success();
+    return makeError("expected --stage with --emit=mlir only, but got --emit=" + options.emit);
+  }
+  const std::vector<StageInfo> stages = allStages();
+  if (std::none_of(stages.begin(), stages.end(), [&](const StageInfo &info) { return info.name == options.stage; }))
+    return makeError("expected the name of a stage, but got '" + options.stage + "'");
+  return Status::success();
+}
+
+Status check(const AheadOfTimeOptions &options, const Target &target) {
+  const std::string name = target.name;
+  if (!contains(target.forms, options.emit))
+    return makeError("expected --emit=" + join(target.forms) + " for " + name + ", but got '" + options.emit + "'");
+  if (name != "cpu" && !options.cpu.empty())
+    return makeError("expected --cpu with --target=cpu only, but got --target=" + name);
+  if (name == "cpu" && !options.ptxas.empty())
+    return makeError("expected --ptxas with --target=sm_90a only, but got --target=cpu");
+  if (contains(target.files, options.emit) && options.output.empty())
+    return makeError("expected -o with --emit=" + options.emit + ": it is not text");
+  if (!contains(target.lowerings, options.compile.lowering))
+    return makeError("expected --lowering=" + join(target.lowerings) + " for " + name + ", but got '" +
+                     options.compile.lowering + "'");
+  return checkStage(options);
+}
 } // namespace
 
-Expected<AheadOfTimeResult> compileAheadOfTime(const Program &program, const AheadOfTimeOptions &options) {
-  return AheadOfTime(program, options).run();
+Expected<AheadOfTimeResult> compileAheadOfTime(const Program &program, const AheadOfTimeOptions &given) {
+  const auto target =
+      std::find_if(std::begin(targets), std::end(targets), [&](const Target &t) { return t.name == given.target; });
+  if (target == std::end(targets))
+    return makeError("expected --target=cpu or sm_90a, but got '" + given.target + "'" +
+                     (given.target.starts_with("sm_") ? "" : "; CPUs are named with --target=cpu --cpu=NAME"));
+  AheadOfTimeOptions options = given;
+  if (options.emit == "mlir" && options.stage.empty())
+    options.stage = given.target == "sm_90a" ? "hopper" : given.compile.lowering == "loops" ? "loops" : "vector";
+  if (Status status = check(options, *target); !status)
+    return status.error();
+  AheadOfTimeResult result;
+  Delivery delivery(options, result);
+  if (Status status = target->compile(program, options, delivery, result.report); !status)
+    return status.error();
+  return result;
 }
 
 } // namespace fa::execution

@@ -17,8 +17,8 @@ public:
     CompileReport &report = result->compileReport;
     report.target = "cpu";
     if (!options.cpu.empty())
-      if (Expected<std::vector<std::string>> features = CpuCode::featuresOf(program.context(), options.cpu); !features)
-        return features.error();
+      if (Expected<CpuTarget> target = CpuTarget::findExecutable(program.context(), options.cpu); !target)
+        return target.error();
     report.lowering = options.lowering;
     CodeCache cache(program, options);
     Status status = result->restore(cache, program, options);

@@ -1,25 +1,13 @@
 // Code for this machine's CPU, from a module with outlined kernels to functions that run.
 #pragma once
-#include "Pipeline.h"
+#include "CpuImage.h"
 #include "fa/Runtime/CPU/CpuDriver.h"
 #include "fa/Target/CPU/JitModule.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace fa::execution {
-
-/// True if a host function does nothing that the runtime could not do: constants, dims, views and launches.
-bool holdsLaunchesOnly(mlir::func::FuncOp entry);
-
-/// What code consists of, without anything of this process: the kernel cache keeps it.
-struct CodeImage {
-  bool runsHost = false; ///< the launch runs the whole host function
-  std::vector<std::string> kernels;
-  std::vector<LaunchDescriptor> launches;
-  llvm::SmallVector<char, 0> object;
-};
 
 /// Kernels launched through descriptors where the host function does nothing else; the whole function otherwise.
 class CpuCode {
@@ -29,8 +17,6 @@ public:
   static Expected<std::unique_ptr<CpuCode>> build(mlir::ModuleOp module, const std::string &entry,
                                                   const std::vector<Argument> &arguments, const std::string &lowering,
                                                   unsigned threads, StageRunner &runner, const std::string &cpu = "");
-  /// LLVM's features of `cpu` (empty: this machine's). Fails unless this machine has them.
-  static Expected<std::vector<std::string>> featuresOf(mlir::MLIRContext &context, const std::string &cpu);
 
   /// The same code again, for this machine's CPU.
   static Expected<std::unique_ptr<CpuCode>> load(CodeImage image, unsigned threads);
@@ -49,9 +35,6 @@ private:
   std::unique_ptr<runtime::ThreadPool> pool;
   std::unique_ptr<mlir::fa::JitModule> code;
 
-  Status describeKernels(mlir::ModuleOp module, mlir::func::FuncOp entry);
-  void describeScratch(mlir::ModuleOp module);
-  void describeHost(mlir::ModuleOp module, mlir::func::FuncOp entry, const std::vector<Argument> &arguments);
   Status link(unsigned threads);
 };
 

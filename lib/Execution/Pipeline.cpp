@@ -1,9 +1,9 @@
 // Stage lists, and running them.
 #include "Pipeline.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Pipelines/CPU.h"
 #include "fa/Pipelines/Common.h"
-#include "fa/Dialect/FA/Transforms/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -29,14 +29,15 @@ double CompileReport::seconds() const {
   return sum;
 }
 
-std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target) {
-  const auto schedule = [options, target](OpPassManager &manager) {
+std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target, int64_t vectorBits) {
+  const auto schedule = [options, target, vectorBits](OpPassManager &manager) {
     mlir::fa::ScheduleOptions wanted;
     wanted.target = target;
     wanted.schedule = options.schedule;
     wanted.tileQ = options.tileQ;
     wanted.tileKv = options.tileKv;
     wanted.order = options.order;
+    wanted.vectorBits = vectorBits;
     wanted.foldGroups = target == "cpu";
     mlir::fa::buildSchedulePipeline(manager, wanted);
   };
@@ -52,15 +53,16 @@ std::vector<Stage> kernelStages(const CompileOptions &options, const std::string
           {"kernels", "kernel functions over a grid, and their launches", mlir::fa::buildOutlinePipeline}};
 }
 
-std::vector<Stage> cpuStages(const std::string &lowering, const std::vector<std::string> &features) {
+std::vector<Stage> cpuStages(const std::string &lowering, llvm::ArrayRef<std::string> features) {
   std::vector<Stage> stages;
   if (lowering == "naive")
     stages.push_back({"naive", "three passes over all scores (--lowering=naive)",
                       [](OpPassManager &manager) { manager.addPass(mlir::fa::createLowerNaivePass()); }});
   if (lowering == "vector")
-    stages.push_back({"vector", "blocked vector code (--lowering=vector)", [features](OpPassManager &manager) {
+    stages.push_back({"vector", "blocked vector code (--lowering=vector)",
+                      [owned = llvm::to_vector(features)](OpPassManager &manager) {
                         mlir::fa::VectorUnitOptions unit;
-                        mlir::fa::selectVectorUnit(features, unit);
+                        mlir::fa::selectVectorUnit(owned, unit);
                         mlir::fa::buildVectorPipeline(manager, unit);
                       }});
   else
@@ -79,7 +81,7 @@ std::vector<StageInfo> allStages() {
   };
   add(kernelStages({}, "cpu"));
   for (const char *lowering : {"naive", "loops", "vector"})
-    add(cpuStages(lowering));
+    add(cpuStages(lowering, {}));
   add(gpuStages());
   return infos;
 }
@@ -119,8 +121,8 @@ static std::string scheduleOf(mlir::ModuleOp module) {
   return text;
 }
 
-Status StageRunner::runKernelStages(const std::string &target) {
-  for (const Stage &stage : kernelStages(options, target)) {
+Status StageRunner::runKernelStages(const std::string &target, int64_t vectorBits) {
+  for (const Stage &stage : kernelStages(options, target, vectorBits)) {
     if (Status status = run({stage}); !status)
       return status;
     if (stage.name == "schedule")

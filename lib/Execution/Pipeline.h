@@ -10,11 +10,11 @@ struct Stage {
   std::function<void(mlir::OpPassManager &)> build;
 };
 
-/// From the program to kernels over a grid, the same for every target.
-std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target);
-/// Loops, or vector code for a CPU with `features` (Target/CPU/CompileToObject.h), to the llvm dialect. `lowering`: loops,
-/// vector or naive.
-std::vector<Stage> cpuStages(const std::string &lowering, const std::vector<std::string> &features = {});
+/// From the program to kernels over a grid, the same for every target. `vectorBits`: of the CPU; 0: this machine's.
+std::vector<Stage> kernelStages(const CompileOptions &options, const std::string &target, int64_t vectorBits = 0);
+/// Loops or vector code of a CPU with these features (LLVM's names), to the llvm dialect. `lowering`: loops, vector or
+/// naive.
+std::vector<Stage> cpuStages(const std::string &lowering, llvm::ArrayRef<std::string> features);
 /// From kernels over a grid to the llvm dialect for sm_90a.
 std::vector<Stage> gpuStages();
 
@@ -26,7 +26,7 @@ public:
 
   Status run(const std::vector<Stage> &stages);
   /// kernelStages, and the schedule into the report.
-  Status runKernelStages(const std::string &target);
+  Status runKernelStages(const std::string &target, int64_t vectorBits = 0);
   /// A step that is no pass pipeline.
   Status run(const std::string &name, const std::function<Status()> &step);
   void dump(const std::string &stage);

@@ -77,6 +77,13 @@ SymbolTable symbolsOf(const LaunchDescriptor &descriptor, const Bindings &bindin
   };
 }
 
+Status Driver::accepts(const LaunchDescriptor &descriptor) const {
+  if (descriptor.abi == abi())
+    return Status::success();
+  return makeError("kernel '" + descriptor.entry + "': expected abi \"" + abi() + "\" for " + describe() +
+                   ", but got \"" + descriptor.abi + "\"");
+}
+
 Status checkGuards(const LaunchDescriptor &descriptor, const Bindings &bindings) {
   const SymbolTable symbols = symbolsOf(descriptor, bindings);
   for (const Guard &guard : descriptor.guards) {

@@ -62,7 +62,10 @@ Expected<std::pair<std::string, std::unique_ptr<Module>>> loadKernel(const Packa
   for (const auto &[name, image] : forms) {
     if (!*image || (form != "auto" && form != name))
       continue;
-    Expected<std::unique_ptr<Module>> module = driver.loadModule(**image);
+    // Machine code is looked at before it is mapped: what is wrong with it is then said in full.
+    const Status accepted = image == &kernel.sharedObject ? driver.accepts(kernel.descriptor) : Status::success();
+    Expected<std::unique_ptr<Module>> module =
+        accepted ? driver.loadModule(**image) : Expected<std::unique_ptr<Module>>(accepted.error());
     if (module)
       return std::pair(std::string(name), std::move(*module));
     reasons += std::string(reasons.empty() ? "" : "; ") + name + ": " + module.message();

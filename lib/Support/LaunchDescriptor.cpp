@@ -151,6 +151,20 @@ const Json &array(Object &object, const std::string &key) {
   return value;
 }
 
+CpuRequirement readCpu(const Json &json) {
+  Object object(json, "cpu");
+  CpuRequirement cpu;
+  cpu.architecture = object.string("architecture");
+  const Json &features = array(object, "features");
+  for (size_t i = 0; i < features.size(); ++i) {
+    if (!features[i].is_string())
+      malformed("cpu.features[" + std::to_string(i) + "]", "a string", features[i]);
+    cpu.features.push_back(features[i].get<std::string>());
+  }
+  object.refuseOthers();
+  return cpu;
+}
+
 LaunchDescriptor read(const Json &json) {
   Object object(json, "");
   LaunchDescriptor result;
@@ -186,6 +200,8 @@ LaunchDescriptor read(const Json &json) {
     for (size_t i = 0; i < guards.size(); ++i)
       result.guards.push_back(readGuard(guards[i], "guards[" + std::to_string(i) + "]"));
   }
+  if (object.has("cpu"))
+    result.cpu = readCpu(object.get("cpu"));
   if (object.has("order")) {
     result.order = object.string("order");
     if (result.order != "linear" && result.order != "heavy_first")
@@ -210,6 +226,8 @@ std::string LaunchDescriptor::toJson() const {
   json["guards"] = Json::array();
   for (const Guard &guard : guards)
     json["guards"].push_back(Json{{"condition", guard.condition}, {"remedy", guard.remedy}});
+  if (!cpu.empty())
+    json["cpu"] = Json{{"architecture", cpu.architecture}, {"features", cpu.features}};
   json["order"] = order;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

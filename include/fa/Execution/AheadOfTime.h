@@ -6,11 +6,12 @@
 namespace fa::execution {
 
 struct AheadOfTimeOptions {
-  std::string target = "sm_90a";
-  std::string emit = "package"; ///< mlir, llvm, ptx, cubin or package
-  std::string stage = "hopper"; ///< emit mlir: the stage whose IR is wanted (allStages)
-  std::string output;           ///< file, or folder for a package; empty: standard output (text only)
-  std::string ptxas;            ///< path, or `none`; empty: PATH, then CUDA_HOME
+  std::string target = "sm_90a"; ///< cpu or sm_90a
+  std::string cpu;               ///< target cpu: as mlir::fa::findCpu takes it; empty: this machine's
+  std::string emit = "package";  ///< mlir, llvm, package; sm_90a: ptx, cubin; cpu: asm, object
+  std::string stage;  ///< emit mlir: the stage whose IR is wanted (allStages); empty: hopper, vector or loops
+  std::string output; ///< file, or folder for a package; empty: standard output (text only)
+  std::string ptxas;  ///< path, or `none`; empty: PATH, then CUDA_HOME
   CompileOptions compile;
 };
 
@@ -22,10 +23,10 @@ struct AheadOfTimeResult {
   CompileReport report;
 };
 
-/// A package is a folder: `<kernel>.ptx` and `<kernel>.json` (launch descriptor) for each launch, `<kernel>.cubin`
-/// where ptxas is there, `launches.txt`, the kernels in order, and `signature.json`, what the function takes. The
-/// runtime library alone executes it (docs/LaunchDescriptor.md, fa-launch). Fails for a target or a form that this
-/// build does not have, and for whatever compileForGpu refuses.
+/// A package is a folder: `<kernel>.json` (launch descriptor) and code (`<kernel>.ptx` and, where ptxas is there,
+/// `<kernel>.cubin`; for a CPU `<kernel>.so`) for each launch, `launches.txt`, the kernels in order, and
+/// `signature.json`. The runtime library alone executes it (docs/LaunchDescriptor.md). Fails for a target, a CPU or a
+/// form that this build does not have, for an option of the other target, and for whatever the target's passes refuse.
 Expected<AheadOfTimeResult> compileAheadOfTime(const Program &program, const AheadOfTimeOptions &options);
 
 } // namespace fa::execution

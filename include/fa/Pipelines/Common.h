@@ -15,6 +15,8 @@ struct ScheduleOptions : PassPipelineOptions<ScheduleOptions> {
   Option<int64_t> tileQ{*this, "tile-q", llvm::cl::desc("query rows per tile"), llvm::cl::init(0)};
   Option<int64_t> tileKv{*this, "tile-kv", llvm::cl::desc("keys per tile"), llvm::cl::init(0)};
   Option<std::string> order{*this, "order", llvm::cl::desc("query_outer or key_outer")};
+  Option<int64_t> vectorBits{*this, "vector-bits", llvm::cl::desc("of the CPU that code is for (0: this machine)"),
+                             llvm::cl::init(0)};
   Option<bool> foldGroups{*this, "fold-groups", llvm::cl::desc("one query: its grouped heads become rows of a tile"),
                           llvm::cl::init(false)};
 };

@@ -45,6 +45,14 @@ struct KernelArgument {
   int rank = 0;             ///< MemRef
 };
 
+/// The CPU that machine code is for (abi so). Empty: the machine that made it.
+struct CpuRequirement {
+  std::string architecture;          ///< `x86_64`, `aarch64`; empty: no requirement
+  std::vector<std::string> features; ///< that the code may use, in LLVM's names (`avx2`, `fma`), sorted
+
+  bool empty() const { return architecture.empty() && features.empty(); }
+};
+
 /// A condition on shapes or strides, checked before every launch.
 struct Guard {
   std::string condition; ///< e.g. `q.stride2 % 8 == 0`
@@ -54,7 +62,7 @@ struct Guard {
 /// Sizes are expressions over `symbols` and `<tensor>.dim<N>` / `<tensor>.stride<N>`, so that lengths change without
 /// recompiling. JSON form: docs/LaunchDescriptor.md.
 struct LaunchDescriptor {
-  static constexpr int currentVersion = 1;
+  static constexpr int currentVersion = 2;
   int version = currentVersion;
   std::string entry;
   std::string abi; ///< "ptx" or "so"
@@ -66,6 +74,7 @@ struct LaunchDescriptor {
   std::map<std::string, std::string> symbols; ///< name -> expression
   std::vector<KernelArgument> arguments;
   std::vector<Guard> guards;
+  CpuRequirement cpu;           ///< checked before code is loaded and before every launch
   std::string order = "linear"; ///< how a CPU walks the grid: "linear" or "heavy_first" (last block first)
 
   /// Pretty-printed, ends with a newline; stable, so that it can be compared.

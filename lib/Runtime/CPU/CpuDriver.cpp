@@ -1,6 +1,7 @@
 // The CPU as a device: allocations are plain memory, a module is a function, a launch is a loop over the grid.
 #include "fa/Runtime/CPU/CpuDriver.h"
 #include "Arguments.h"
+#include "fa/Runtime/CPU/HostCpu.h"
 #include "fa/Support/Text.h"
 #include <chrono>
 #include <cstdlib>
@@ -126,6 +127,14 @@ Status CpuDriver::copyToHost(void *to, DeviceAddress from, size_t bytes) {
   return Status::success();
 }
 
+Status CpuDriver::accepts(const LaunchDescriptor &descriptor) const {
+  if (Status status = Driver::accepts(descriptor); !status)
+    return status;
+  if (Status status = checkHostCpu(descriptor.cpu); !status)
+    return makeError("kernel '" + descriptor.entry + "': " + status.message());
+  return Status::success();
+}
+
 Expected<std::unique_ptr<Module>> CpuDriver::loadModule(const ModuleImage &image) {
   switch (image.kind) {
   case ModuleImage::Kind::Function:
@@ -171,9 +180,8 @@ Status CpuDriver::checkInside(const std::string &name, const Tensor &tensor) con
 }
 
 Expected<double> CpuDriver::launch(Module &module, const LaunchDescriptor &descriptor, const Bindings &bindings) {
-  if (descriptor.abi != abi())
-    return makeError("kernel '" + descriptor.entry + "': expected abi \"so\" for a CPU, but got \"" + descriptor.abi +
-                     "\"");
+  if (Status status = accepts(descriptor); !status)
+    return status.error();
   auto *loaded = dynamic_cast<CpuModule *>(&module);
   if (!loaded)
     return makeError("kernel '" + descriptor.entry + "': expected a module that this driver loaded");

@@ -94,7 +94,8 @@ FailureOr<ResolvedTarget> resolve(Location loc, const CpuOptions &options) {
     resolved.cpu = llvm::sys::getHostCPUName().str();
     resolved.features = hostFeatures();
   } else if (options.cpu == "native") {
-    return emitError(loc) << "expected the name of a CPU for triple '" << resolved.triple.str() << "', but got 'native'";
+    return emitError(loc) << "expected the name of a CPU for triple '" << resolved.triple.str()
+                          << "', but got 'native'";
   } else {
     resolved.cpu = options.cpu;
   }
@@ -132,8 +133,8 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> mlir::fa::createTargetMachine(Lo
   if (failed(resolved))
     return failure();
   std::unique_ptr<llvm::TargetMachine> machine(resolved->target->createTargetMachine(
-      resolved->triple, resolved->cpu, resolved->features, llvm::TargetOptions(), llvm::Reloc::PIC_,
-      std::nullopt, static_cast<llvm::CodeGenOptLevel>(options.codegenLevel)));
+      resolved->triple, resolved->cpu, resolved->features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      static_cast<llvm::CodeGenOptLevel>(options.codegenLevel)));
   if (!machine)
     return emitError(loc) << "expected a triple with a code generator, but got '" << resolved->triple.str() << "'";
   return machine;
@@ -152,7 +153,8 @@ FailureOr<llvm::SmallVector<std::string>> mlir::fa::enabledFeatures(Location loc
   return names;
 }
 
-FailureOr<llvm::SmallVector<char, 0>> mlir::fa::compileToObject(ModuleOp module, const CpuOptions &options) {
+FailureOr<llvm::SmallVector<char, 0>> mlir::fa::emitCpuCode(ModuleOp module, const CpuOptions &options,
+                                                            CpuCodeForm form) {
   FailureOr<std::unique_ptr<llvm::TargetMachine>> machine = createTargetMachine(module.getLoc(), options);
   if (failed(machine))
     return failure();
@@ -168,13 +170,22 @@ FailureOr<llvm::SmallVector<char, 0>> mlir::fa::compileToObject(ModuleOp module,
   llvmModule->setDataLayout((*machine)->createDataLayout());
   if (options.irLevel > 0)
     runIrPipeline(*llvmModule, **machine, options.irLevel);
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
+  llvm::SmallVector<char, 0> code;
+  llvm::raw_svector_ostream stream(code);
+  if (form == CpuCodeForm::LLVM) {
+    stream << *llvmModule;
+    return code;
+  }
   llvm::legacy::PassManager passes;
   passes.add(llvm::createTargetTransformInfoWrapperPass((*machine)->getTargetIRAnalysis()));
-  if ((*machine)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return module.emitError() << "expected a target that writes object files, but got '"
+  auto type = form == CpuCodeForm::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+  if ((*machine)->addPassesToEmitFile(passes, stream, nullptr, type))
+    return module.emitError() << "expected a target that writes object files and assembly, but got '"
                               << (*machine)->getTargetTriple().str() << "'";
   passes.run(*llvmModule);
-  return object;
+  return code;
+}
+
+FailureOr<llvm::SmallVector<char, 0>> mlir::fa::compileToObject(ModuleOp module, const CpuOptions &options) {
+  return emitCpuCode(module, options, CpuCodeForm::Object);
 }

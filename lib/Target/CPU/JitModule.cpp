@@ -1,4 +1,5 @@
-// Loads object files with ORC's linking layer only: nothing is compiled here, so a cached kernel is callable in milliseconds.
+// Loads object files with ORC's linking layer only: nothing is compiled here, so a cached kernel is callable in
+// milliseconds.
 #include "fa/Target/CPU/JitModule.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -28,7 +29,8 @@ namespace {
 JitModule::JitModule(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
 JitModule::~JitModule() = default;
 
-::fa::Expected<std::unique_ptr<JitModule>> JitModule::load(llvm::ArrayRef<char> object, llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols) {
+::fa::Expected<std::unique_ptr<JitModule>> JitModule::load(llvm::ArrayRef<char> object,
+                                                           llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols) {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
@@ -40,7 +42,8 @@ JitModule::~JitModule() = default;
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return makeError("could not start the JIT: " + llvm::toString(jit.takeError()));
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
+  auto process =
+      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
   if (!process)
     return makeError("could not search this process for symbols: " + llvm::toString(process.takeError()));
   (*jit)->getMainJITDylib().addGenerator(std::move(*process));

@@ -61,12 +61,32 @@ TEST(LaunchDescriptor, RoundTripIsStable) {
   EXPECT_EQ(second->arguments.size(), first->arguments.size());
 }
 
+TEST(LaunchDescriptor, CpuRequirementsAreOptional) {
+  const Expected<LaunchDescriptor> without = LaunchDescriptor::fromJson(example);
+  ASSERT_TRUE(without);
+  EXPECT_TRUE(without->cpu.empty());
+  EXPECT_EQ(without->toJson().find("\"cpu\""), std::string::npos);
+  const std::string cpu = R"("cpu": {"architecture": "x86_64", "features": ["avx2", "fma"]}, "block": 384)";
+  const Expected<LaunchDescriptor> with2 = LaunchDescriptor::fromJson(with("\"block\": 384", cpu));
+  ASSERT_TRUE(with2) << with2.message();
+  EXPECT_EQ(with2->cpu.architecture, "x86_64");
+  EXPECT_EQ(with2->cpu.features, (std::vector<std::string>{"avx2", "fma"}));
+  const Expected<LaunchDescriptor> again = LaunchDescriptor::fromJson(with2->toJson());
+  ASSERT_TRUE(again) << again.message();
+  EXPECT_EQ(again->toJson(), with2->toJson());
+  EXPECT_NE(error(with("\"block\": 384", R"("cpu": {"architecture": "x86_64"})")).find("'cpu.features'"),
+            std::string::npos);
+  EXPECT_NE(error(with("\"block\": 384", R"("cpu": {"architecture": "x86_64", "features": [7]})"))
+                .find("expected a string at 'cpu.features[0]', but got 7"),
+            std::string::npos);
+}
+
 TEST(LaunchDescriptor, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(error(with("\"block\": 384", "\"blocks\": 384")),
             "expected only known keys, but got 'blocks' (made by a newer compiler, or misspelt)");
   EXPECT_NE(error(with("\"swizzle\"", "\"swizle\"")).find("args[0].swizle"), std::string::npos);
   EXPECT_NE(error(with("{\"pointer\"", "{\"ptr\"")).find("args[1]"), std::string::npos);
-  EXPECT_NE(error(with("\"version\": 1", "\"version\": 2")).find("update the runtime"), std::string::npos);
+  EXPECT_NE(error(with("\"version\": 1", "\"version\": 3")).find("update the runtime"), std::string::npos);
   EXPECT_NE(error(with("\"ptx\"", "\"elf\"")).find("'abi'"), std::string::npos);
 }
 

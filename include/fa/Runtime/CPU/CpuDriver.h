@@ -26,6 +26,8 @@ public:
   Status release(DeviceAddress address) override;
   Status copyToDevice(DeviceAddress to, const void *from, size_t bytes) override;
   Status copyToHost(void *to, DeviceAddress from, size_t bytes) override;
+  /// Also checks that this CPU has what the code may use.
+  Status accepts(const LaunchDescriptor &descriptor) const override;
   /// Kinds SharedObject and Function. A shared object stays loaded as long as its module.
   Expected<std::unique_ptr<Module>> loadModule(const ModuleImage &image) override;
   /// Wall-clock seconds of the grid walk alone.

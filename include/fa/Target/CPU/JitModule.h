@@ -1,4 +1,5 @@
-// Object bytes -> callable functions in this process (LLVM ORC). No MLIR header: a cached object needs no compiler context.
+// Object bytes -> callable functions in this process (LLVM ORC). No MLIR header: a cached object needs no compiler
+// context.
 #pragma once
 #include "fa/Support/Expected.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -11,8 +12,8 @@ class LLJIT;
 
 namespace mlir::fa {
 
-/// Code loaded into this process; its functions live as long as it does. Symbols that the object does not define (libm, libc)
-/// come from this process.
+/// Code loaded into this process; its functions live as long as it does. Symbols that the object does not define (libm,
+/// libc) come from this process.
 class JitModule {
 public:
   /// `object` is an ELF object for this machine, copied. `symbols` are names it may call, with their addresses.

@@ -16,8 +16,12 @@ using namespace ::fa::analysis;
 /// A length that is not known when compiling is taken to be long.
 static constexpr int64_t longSequence = 1 << 20;
 
-static ScheduleAttr pickForCpu(AttentionOp op) {
-  CpuModel machine = CpuModel::host();
+/// Another CPU than this one has the caches of the model's defaults, so that the schedule does not depend on where it is
+/// chosen.
+static ScheduleAttr pickForCpu(AttentionOp op, int64_t vectorBits) {
+  CpuModel machine = vectorBits ? CpuModel() : CpuModel::host();
+  if (vectorBits)
+    machine.vectorBytes = vectorBits / 8;
   CpuTiles tiles = chooseTiles(machine, shapeOf(op, longSequence));
   return ScheduleAttr::get(op.getContext(), tiles.tileQ, tiles.tileKv, LoopOrder::QueryOuter,
                            CPUAttr::get(op.getContext(), machine.vectorBytes * 8));
@@ -79,6 +83,8 @@ private:
     if (tileQ < 0 || tileKv < 0)
       return emitError(loc) << "expected tile sizes of at least 1 (0: machine model), but got tile-q=" << tileQ
                             << " tile-kv=" << tileKv;
+    if (vectorBits != 0 && vectorBits != 128 && vectorBits != 256 && vectorBits != 512)
+      return emitError(loc) << "expected vector-bits of 128, 256 or 512 (0: this machine), but got " << vectorBits;
     if (!order.empty() && !symbolizeLoopOrder(order))
       return emitError(loc) << "expected order query_outer or key_outer, but got '" << order << "'";
     return success();
@@ -87,12 +93,12 @@ private:
   ScheduleAttr pick(AttentionOp op) {
     ScheduleAttr base = wholeOverride ? wholeOverride : op.getScheduleAttr();
     if (!base)
-      base = target == "cpu" ? pickForCpu(op) : pickForHopper(op);
+      base = target == "cpu" ? pickForCpu(op, vectorBits) : pickForHopper(op);
     if (!base)
       return {};
     TargetAttrInterface targetAttr = base.getTarget();
     if (!targetAttr) {
-      ScheduleAttr picked = target == "cpu" ? pickForCpu(op) : pickForHopper(op);
+      ScheduleAttr picked = target == "cpu" ? pickForCpu(op, vectorBits) : pickForHopper(op);
       if (!picked)
         return {};
       targetAttr = picked.getTarget();

@@ -1,13 +1,17 @@
 // Compile, load, call: through the packed entry, for the host and for other machines.
-#include "fa/Target/CPU/CompileToObject.h"
+#include "fa/Runtime/CPU/HostCpu.h"
+#include "fa/Target/CPU/FindCpu.h"
 #include "fa/Target/CPU/JitModule.h"
 #include "fa/Target/CPU/PackedEntry.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +149,72 @@ TEST_F(TargetCPU, ListsFeaturesOfANamedCpu) {
   ASSERT_TRUE(succeeded(names));
   EXPECT_TRUE(llvm::is_contained(*names, "avx2"));
   EXPECT_FALSE(llvm::is_contained(*names, "avx512f"));
+}
+
+TEST_F(TargetCPU, FindsCpusByName) {
+  Location loc = UnknownLoc::get(&context);
+  auto host = findCpu(loc, "host");
+  ASSERT_TRUE(succeeded(host));
+  EXPECT_TRUE(host->cpu.empty());
+  for (auto [name, architecture] : {std::pair("x86-64", "x86_64"),
+                                    {"x86-64-v4", "x86_64"},
+                                    {"znver4", "x86_64"},
+                                    {"aarch64", "aarch64"},
+                                    {"neoverse-v1", "aarch64"}}) {
+    auto found = findCpu(loc, name);
+    ASSERT_TRUE(succeeded(found)) << name;
+    auto target = architectureOf(loc, *found);
+    ASSERT_TRUE(succeeded(target)) << name;
+    EXPECT_EQ(*target, architecture) << name;
+  }
+  auto errorOf = [&](StringRef name) { return firstError([&] { return LogicalResult(findCpu(loc, name)); }); };
+  EXPECT_EQ(errorOf("haswel"),
+            "expected the name of an x86-64 or AArch64 CPU, but got 'haswel'; did you mean haswell?");
+  EXPECT_NE(errorOf("x86-64-v5").find("did you mean x86-64-v2, x86-64-v3, x86-64-v4?"), std::string::npos)
+      << errorOf("x86-64-v5");
+  EXPECT_NE(errorOf("Turing").find("; known are host, x86-64,"), std::string::npos) << errorOf("Turing");
+  EXPECT_NE(errorOf("i386").find("but got 'i386'"), std::string::npos) << "32-bit CPUs are no target";
+}
+
+/// The runtime asks the CPU, LLVM asks it too: both must see the same, and the runtime's list must have every feature
+/// that instruction selection uses on its own.
+TEST_F(TargetCPU, TheRuntimeChecksWhatCodeUses) {
+  llvm::StringSet<> checked, llvmHost, runtimeHost;
+  for (const std::string &feature : ::fa::runtime::checkableFeatures())
+    checked.insert(feature);
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    if (feature.getValue() && checked.contains(feature.getKey()))
+      llvmHost.insert(feature.getKey());
+  for (const std::string &feature : ::fa::runtime::hostFeatures())
+    runtimeHost.insert(feature);
+  for (const auto &entry : checked)
+    EXPECT_EQ(llvmHost.contains(entry.getKey()), runtimeHost.contains(entry.getKey())) << entry.getKey().str();
+
+  llvm::StringSet<> others;
+  // Every x86-64 CPU has these.
+  for (StringRef name : {"cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "x87"})
+    others.insert(name);
+  // Used through intrinsics, or by operating systems: kernels have none of them.
+  for (StringRef name :
+       {"aes",      "amx-avx512", "amx-bf16", "amx-complex", "amx-fp16",  "amx-fp8",   "amx-int8",   "amx-movrs",
+        "amx-tf32", "amx-tile",   "cldemote", "clflushopt",  "clwb",      "clzero",    "cmpccxadd",  "enqcmd",
+        "fsgsbase", "hreset",     "invpcid",  "kl",          "lwp",       "movdir64b", "movdiri",    "movrs",
+        "mwaitx",   "pclmul",     "pconfig",  "pku",         "prefetchi", "prfchw",    "ptwrite",    "rdpid",
+        "rdpru",    "rdrnd",      "rdseed",   "serialize",   "sgx",       "sha",       "sha512",     "shstk",
+        "sm3",      "sm4",        "tsxldtrk", "uintr",       "usermsr",   "vaes",      "vpclmulqdq", "waitpkg",
+        "wbnoinvd", "widekl",     "xsave",    "xsavec",      "xsaveopt",  "xsaves"})
+    others.insert(name);
+  // Packages for CPUs with these are refused.
+  for (StringRef name : {"avx10.2", "ccmp", "egpr", "ndd", "nf", "ppx", "push2pop2", "zu"})
+    others.insert(name);
+  llvm::SmallVector<StringRef> cpus;
+  llvm::X86::fillValidCPUArchList(cpus, /*Only64Bit=*/true);
+  for (StringRef cpu : cpus) {
+    llvm::SmallVector<StringRef> features;
+    llvm::X86::getFeaturesForCPU(cpu, features);
+    for (StringRef feature : features)
+      EXPECT_TRUE(checked.contains(feature) || others.contains(feature)) << cpu.str() << ": " << feature.str();
+  }
 }
 
 TEST_F(TargetCPU, RefusesKernelsItCannotPack) {
