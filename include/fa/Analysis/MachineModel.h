@@ -58,7 +58,8 @@ std::vector<ResourceUse> resourcesOf(const CpuModel &machine, const AttentionSha
 std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const AttentionShape &shape, const HopperTiles &tiles);
 
 /// The preferred tiles of a shape: the largest of a short list that fit. Lengths shorter than a tile shrink it.
-CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape);
+/// `copied`: kernels copy every key and value tile first (another element type, or strided rows); more queries share a copy then.
+CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool copied = false);
 /// Fails, saying what is needed and available, when not even the smallest tiles fit (depth above 256).
 Expected<HopperTiles> chooseTiles(const HopperModel &machine, const AttentionShape &shape);
 

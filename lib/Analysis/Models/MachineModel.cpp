@@ -112,9 +112,11 @@ std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const Attention
           {"a consumer thread", accumulator + scores + weights + other, std::min<int64_t>(split, 240), "registers"}};
 }
 
-CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape) {
+CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool copied) {
   const int64_t lanes = std::max<int64_t>(machine.vectorBytes / (shape.input == DType::F64 ? 8 : 4), 1);
   CpuTiles tiles;
+  if (copied)
+    tiles.tileQ *= 2;
   const auto fits = [&] { return !exceeded(resourcesOf(machine, shape, tiles)); };
   while (!fits() && (tiles.tileKv > 32 || tiles.tileQ > lanes * 2)) {
     // Key tiles are the cheaper ones to shrink: query rows share every key that is read.

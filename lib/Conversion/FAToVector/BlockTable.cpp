@@ -3,8 +3,8 @@
 
 using namespace mlir::fa::cpu;
 
-BlockTable mlir::fa::cpu::selectBlockTable(int64_t vectorBits, bool avx512, Type computeType,
-                                              int64_t tileQ, int64_t tileKv) {
+BlockTable mlir::fa::cpu::selectBlockTable(int64_t vectorBits, bool avx512, Type computeType, int64_t tileQ,
+                                           int64_t tileKv) {
   BlockTable table;
   table.lanes = vectorBits / computeType.getIntOrFloatBitWidth();
   table.avx512 = avx512 && vectorBits == 512;

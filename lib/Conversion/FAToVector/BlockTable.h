@@ -11,7 +11,7 @@ struct BlockTable {
   int64_t lanes = 4;        ///< elements of the computing type in a vector
   int64_t queryVectors = 2; ///< vectors of queries that share one broadcast of a key
   int64_t keys = 4;         ///< key rows (PV: depth columns) of a block
-  int64_t unroll = 4;       ///< depth (PV: keys) per loop iteration
+  int64_t unroll = 2;       ///< depth (PV: keys) per loop iteration
   bool avx512 = false;      ///< vreduce and vscalef exist
   bool fused = false;       ///< a * b + c is rounded once
 

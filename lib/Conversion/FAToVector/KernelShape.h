@@ -18,8 +18,8 @@ struct KernelShape {
   int64_t numLanes() const { return numSubTiles() * table.subTile(); }
 };
 
-/// Views of two scratch arenas: what lives as long as a state, and copies of key and value tiles. Rows of the former hold
-/// one sub-tile of queries (n = `subTile` lanes); sub-tile s owns rows [s * n, (s + 1) * n).
+/// Views of two scratch arenas: what lives as long as a state, and copies of key and value tiles. Rows of the former
+/// hold one sub-tile of queries (n = `subTile` lanes); sub-tile s owns rows [s * n, (s + 1) * n).
 class Scratch {
 public:
   /// `copies` may be null when no copy is used.
@@ -31,13 +31,14 @@ public:
   Value output;    ///< (numSubTiles * depthV) x subTile: O^T, unnormalised
   Value scores;    ///< tileKv x subTile: P^T of the sub-tile at work
   Value reference; ///< numLanes: P is 1 where a score is equal to it; 0 until sums show that another one is needed
-  /// numLanes: P = 2^(exponentScale x + shift), one fused operation; -exponentScale * reference, or NaN where that is so large
-  /// that its rounding would matter: a NaN sum sends the row to the cold path, which subtracts first.
+  /// numLanes: P = 2^(exponentScale x + shift), one fused operation; -exponentScale * reference, or NaN where that is
+  /// so large that its rounding would matter: a NaN sum sends the row to the cold path, which subtracts first.
   Value shift;
-  Value sum;  ///< numLanes: row sums
-  Value seen; ///< subTile: largest score of the masked blocks of the sub-tile at work; -inf where all are hidden
-  Value keys;      ///< tileKv x depth, when copyKeys
-  Value values;    ///< tileKv x depthV, when copyValues
+  Value sum;     ///< numLanes: row sums
+  Value staging; ///< lanes x lanes: a transposed square of the output, where not all its rows exist
+  Value seen;    ///< subTile: largest score of the masked blocks of the sub-tile at work; -inf where all are hidden
+  Value keys;    ///< tileKv x depth, when copyKeys
+  Value values;  ///< tileKv x depthV, when copyValues
 };
 
 } // namespace mlir::fa::cpu

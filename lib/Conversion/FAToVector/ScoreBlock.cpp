@@ -120,7 +120,8 @@ FailureOr<SmallVector<Value>> StepBuilder::applyRegions(Value subTile, Value blo
   LogicalResult result = success();
   auto through = [&]() -> SmallVector<Value> {
     storeBlock(scores, block);
-    e.loop(block, e.add(block, e.table.keys), 1, [&](Value row) { result = emitScoreRow(subTile, row, masked); });
+    SmallVector<Value> queries = queriesOf(subTile);
+    e.loop(block, e.add(block, e.table.keys), 1, [&](Value row) { result = emitScoreRow(queries, row, masked); });
     return loadBlock(block);
   };
   SmallVector<Value> changed = score ? through() : e.choose(masked, through, [&] { return scores; });
@@ -129,24 +130,30 @@ FailureOr<SmallVector<Value>> StepBuilder::applyRegions(Value subTile, Value blo
   return changed;
 }
 
-LogicalResult StepBuilder::emitScoreRow(Value subTile, Value row, Value masked) {
+/// Indices of the queries on the lanes, clamped to those that exist.
+SmallVector<Value> StepBuilder::queriesOf(Value subTile) {
+  Value first = e.add(firstQuery, e.mul(subTile, e.table.subTile()));
+  Value last = e.broadcast(e.sub(seqQ, e.index(1)));
+  SmallVector<Value> queries;
+  for (int64_t i = 0; i < e.table.queryVectors; ++i)
+    queries.push_back(arith::MinSIOp::create(e.builder, e.loc, e.lanesFrom(e.add(first, i * e.table.lanes)), last));
+  return queries;
+}
+
+LogicalResult StepBuilder::emitScoreRow(ArrayRef<Value> queries, Value row, Value masked) {
   const int64_t lanes = e.table.lanes;
   Value keyIndex = e.add(firstKey, row), lastKey = e.sub(seqKv, e.index(1));
   Value clampedKey = e.min(keyIndex, lastKey);
-  Value first = e.add(firstQuery, e.mul(subTile, e.table.subTile()));
-  Value lastQuery = e.broadcast(e.sub(seqQ, e.index(1)));
   for (int64_t i = 0; i < e.table.queryVectors; ++i) {
     Value x = e.load(scratch.scores, row, e.index(i * lanes));
-    Value queries = e.lanesFrom(e.add(first, i * lanes));
-    queries = arith::MinSIOp::create(e.builder, e.loc, queries, lastQuery);
     if (score) {
       FailureOr<Value> y =
-          cloneScalarRegion(e.builder, *score, {x, operands.batch, operands.head, queries, clampedKey}, emitGather);
+          cloneScalarRegion(e.builder, *score, {x, operands.batch, operands.head, queries[i], clampedKey}, emitGather);
       if (failed(y))
         return failure();
       x = *y;
     }
-    FailureOr<Value> hidden = hide(x, queries, keyIndex, clampedKey);
+    FailureOr<Value> hidden = hide(x, queries[i], keyIndex, clampedKey);
     if (failed(hidden))
       return failure();
     // Without a score region this code runs for masked blocks only.

@@ -7,10 +7,11 @@
 
 namespace mlir::fa::cpu {
 
-/// A row keeps its reference while its sum stays within [1 / limit, limit]: any reference gives the same result then, and
-/// values have the rest of the type's range.
+/// A row keeps its reference while its sum stays within [1 / limit, limit]: any reference gives the same result then,
+/// and values have the rest of the type's range.
 inline double sumLimit(Type type) { return type.isF32() ? 0x1p24 : 0x1p128; }
-/// Scratch::shift is used below this: its rounding is a factor of at most 2^(2^-8) (f64: 2^(2^-13)) common to P and the sum.
+/// Scratch::shift is used below this: its rounding is a factor of at most 2^(2^-8) (f64: 2^(2^-13)) common to P and the
+/// sum.
 inline double largestShift(Type type) { return type.isF32() ? 0x1p16 : 0x1p40; }
 
 /// Adds `@name(arena, sub-tile, lower, upper)`: rows [lower, upper) of Scratch::scores hold scores; references of the
@@ -24,13 +25,13 @@ struct StepOperands {
   Value keyBatch, keyHead;
   Value queryTile, keyTile;
   Value copyOffset; ///< 0 (see emitTileView)
-  Value full; ///< i1: every pair of the tile is visible and exists
+  Value full;       ///< i1: every pair of the tile is visible and exists
 };
 
 class StepBuilder {
 public:
-  /// `score` and `mask` may be null; their bodies use only values that dominate the builder's position. `bounds` (may be
-  /// null) bounds the keys of sub-tiles in a masked step.
+  /// `score` and `mask` may be null; their bodies use only values that dominate the builder's position. `bounds` (may
+  /// be null) bounds the keys of sub-tiles in a masked step.
   StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score, Region *mask,
               func::FuncOp rebase, const SubTileBounds *bounds);
 
@@ -44,7 +45,8 @@ private:
   FailureOr<SmallVector<Value>> emitScoreBlock(Value subTile, Value block, const KeyRange &range);
   Value sumsAreBad(Value subTile, const KeyRange &range, ValueRange sums);
   FailureOr<SmallVector<Value>> applyRegions(Value subTile, Value block, Value masked, SmallVector<Value> scores);
-  LogicalResult emitScoreRow(Value subTile, Value row, Value masked);
+  SmallVector<Value> queriesOf(Value subTile);
+  LogicalResult emitScoreRow(ArrayRef<Value> queries, Value row, Value masked);
   FailureOr<Value> hide(Value score, Value i, Value keyIndex, Value clampedKey);
   void storeBlock(ArrayRef<Value> rows, Value block);
   SmallVector<Value> loadBlock(Value block);

@@ -18,8 +18,7 @@ FailureOr<std::optional<SubTileBounds>> SubTileBounds::compute(Region &mask, con
   MaskAnalysis::Options options;
   options.queryTile = std::min(rows, shape.tileQ);
   options.keyTile = shape.table.keys;
-  FailureOr<MaskAnalysis> analysis =
-      MaskAnalysis::compute(mask, lengths, options, [&] { return emitError(loc); });
+  FailureOr<MaskAnalysis> analysis = MaskAnalysis::compute(mask, lengths, options, [&] { return emitError(loc); });
   if (failed(analysis))
     return failure();
   return std::optional(SubTileBounds(std::move(*analysis), shape));
@@ -65,7 +64,8 @@ KeyRange SubTileBounds::emit(Emitter &e, const Position &position, Value seqQ, V
     segments.append(run.begin(), run.end());
   if (segments.empty())
     return {zero, zero, zero, zero};
-  // A run without a gap starts at its first segment and ends with its last; its own bounds hold even where segments are empty.
+  // A run without a gap starts at its first segment and ends with its last; its own bounds hold even where segments are
+  // empty.
   auto [lower, upper] = hull(e, segments);
   auto [fullLower, fullUpper] = longestFull(e, segments);
   auto relative = [&](Value block) { return e.sub(e.mul(block, shape->table.keys), position.firstKey); };

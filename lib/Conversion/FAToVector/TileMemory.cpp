@@ -45,6 +45,10 @@ Value loadVector(Emitter &e, const TileRows &tile, Value row, Value column) {
       e, vector::LoadOp::create(e.builder, e.loc, type, tile.tensor, ValueRange{tile.batch, tile.head, row, column}));
 }
 
+void storeVector(Emitter &e, const TileRows &tile, Value vector, ValueRange indices) {
+  vector::StoreOp::create(e.builder, e.loc, vector, tile.tensor, indices);
+}
+
 /// Columns that are worked on as whole vectors.
 int64_t vectorColumns(Emitter &e, Value tensor, int64_t depth) {
   return hasUnitStride(cast<MemRefType>(tensor.getType())) ? depth - depth % e.table.lanes : 0;
@@ -78,8 +82,7 @@ TileAccess mlir::fa::cpu::classifyTile(MemRefType tensor, Type computeType) {
   return known ? TileAccess::InPlace : TileAccess::Runtime;
 }
 
-Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy,
-                                Value copyOffset) {
+Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy, Value copyOffset) {
   auto layout = StridedLayoutAttr::get(e.builder.getContext(), ShapedType::kDynamic, {depth, 1});
   auto viewType = MemRefType::get({ShapedType::kDynamic, depth}, e.type, layout);
   auto metadata = memref::ExtractStridedMetadataOp::create(e.builder, e.loc, tile.tensor);
@@ -87,8 +90,8 @@ Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t dept
   auto view = [&](Value base, Value offset) -> SmallVector<Value> {
     SmallVector<OpFoldResult> sizes{tile.count, e.builder.getIndexAttr(depth)};
     SmallVector<OpFoldResult> rowStrides{e.builder.getIndexAttr(depth), e.builder.getIndexAttr(1)};
-    return {memref::ReinterpretCastOp::create(e.builder, e.loc, viewType, base, OpFoldResult(offset), sizes,
-                                              rowStrides)};
+    return {
+        memref::ReinterpretCastOp::create(e.builder, e.loc, viewType, base, OpFoldResult(offset), sizes, rowStrides)};
   };
   auto inPlace = [&]() {
     Value offset = e.add(metadata.getOffset(), e.mul(tile.batch, strides[0]));
@@ -193,11 +196,21 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
         for (int64_t d = 0; d < lanes; ++d)
           square.push_back(e.mulf(e.load(scratch.output, e.add(from, d), column), inverse));
         emitTranspose(e, square);
-        for (int64_t lane = 0; lane < lanes; ++lane)
-          e.when(e.compare(arith::CmpIPredicate::slt, e.index(lane), valid), [&] {
-            vector::StoreOp::create(e.builder, e.loc, narrow(e, square[lane], element), queries.tensor,
-                                    indices(e.index(lane), c));
+        auto whole = [&] {
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            storeVector(e, queries, narrow(e, square[lane], element), indices(e.index(lane), c));
+          return SmallVector<Value>();
+        };
+        // The last rows of a tensor go through scratch memory, one by one.
+        auto part = [&] {
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            e.store(square[lane], scratch.staging, e.index(lane), e.index(0));
+          e.loop(zero, valid, 1, [&](Value lane) {
+            storeVector(e, queries, narrow(e, e.load(scratch.staging, lane, e.index(0)), element), indices(lane, c));
           });
+          return SmallVector<Value>();
+        };
+        e.choose(e.compare(arith::CmpIPredicate::eq, valid, e.index(lanes)), whole, part);
       });
     if (columns < shape.depthV)
       e.loop(e.index(columns), e.index(shape.depthV), 1, [&](Value c) {

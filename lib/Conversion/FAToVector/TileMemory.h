@@ -17,9 +17,9 @@ struct TileRows {
   Value tensor, batch, head, row, count;
 };
 
-/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. `copyOffset` is 0, but must not be a
-/// constant: the view then has the form of a tile in place, for which LLVM keeps one pointer per row. Where it can see
-/// the address, it recomputes rows in the innermost loop and spills (a third of the speed).
+/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. `copyOffset` is 0, but must not be
+/// a constant: the view then has the form of a tile in place, for which LLVM keeps one pointer per row. Where it can
+/// see the address, it recomputes rows in the innermost loop and spills (a third of the speed).
 Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy, Value copyOffset);
 
 /// Writes Q^T * factor for every lane of the query tile. Lanes past the last query repeat it, so that every lane holds
@@ -27,8 +27,8 @@ Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy, 
 void emitPackQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries, Value seqQ,
                      Value factor);
 
-/// O = acc / l for the `queries.count` rows that exist (0 where l is 0), and LSE = ln 2 * (c m + log2 l), c the exponent scale, when `lse` is
-/// given.
+/// O = acc / l for the `queries.count` rows that exist (0 where l is 0), and LSE = ln 2 * (c m + log2 l), c the
+/// exponent scale, when `lse` is given.
 void emitStoreOutput(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries, Value lse);
 
 } // namespace mlir::fa::cpu

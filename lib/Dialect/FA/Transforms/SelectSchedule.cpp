@@ -16,13 +16,26 @@ using namespace ::fa::analysis;
 /// A length that is not known when compiling is taken to be long.
 static constexpr int64_t longSequence = 1 << 20;
 
+/// True if kernels cannot read rows of keys or values where they are. Rows whose stride is not known are taken to be
+/// contiguous.
+static bool copiesTiles(AttentionOp op) {
+  return llvm::any_of(ValueRange{op.getKey(), op.getValue()}, [](Value tensor) {
+    auto type = dyn_cast<MemRefType>(tensor.getType());
+    if (!type)
+      return false;
+    auto [strides, offset] = type.getStridesAndOffset();
+    int64_t row = strides[2], depth = type.getDimSize(3);
+    return type.getElementType().getIntOrFloatBitWidth() < 32 || (!ShapedType::isDynamic(row) && row != depth);
+  });
+}
+
 /// Another CPU than this one has the caches of the model's defaults, so that the schedule does not depend on where it is
 /// chosen.
 static ScheduleAttr pickForCpu(AttentionOp op, int64_t vectorBits) {
   CpuModel machine = vectorBits ? CpuModel() : CpuModel::host();
   if (vectorBits)
     machine.vectorBytes = vectorBits / 8;
-  CpuTiles tiles = chooseTiles(machine, shapeOf(op, longSequence));
+  CpuTiles tiles = chooseTiles(machine, shapeOf(op, longSequence), copiesTiles(op));
   return ScheduleAttr::get(op.getContext(), tiles.tileQ, tiles.tileKv, LoopOrder::QueryOuter,
                            CPUAttr::get(op.getContext(), machine.vectorBytes * 8));
 }
@@ -104,8 +117,7 @@ private:
       targetAttr = picked.getTarget();
     }
     if (targetAttr.getTargetName() != target) {
-      op.emitOpError("expected a schedule for target ")
-          << target << ", but got one for " << targetAttr.getTargetName();
+      op.emitOpError("expected a schedule for target ") << target << ", but got one for " << targetAttr.getTargetName();
       return {};
     }
     return ScheduleAttr::getChecked([&] { return op.emitOpError("schedule does not fit: "); }, op.getContext(),
