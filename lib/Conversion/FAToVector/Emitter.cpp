@@ -41,6 +41,20 @@ Value Emitter::load(Value memref, Value row, Value column) {
 void Emitter::store(Value vector, Value memref, Value row, Value column) {
   vector::StoreOp::create(builder, loc, vector, memref, ValueRange{row, column});
 }
+std::pair<Value, Value> Emitter::flatten(Value matrix, Value row, int64_t offset, int64_t column) {
+  const int64_t width = cast<MemRefType>(matrix.getType()).getDimSize(1);
+  SmallVector<ReassociationIndices> all{{0, 1}};
+  Value flat = memref::CollapseShapeOp::create(builder, loc, matrix, all);
+  return {flat, add(mul(row, width), offset * width + column)};
+}
+Value Emitter::load(Value memref, Value row, int64_t offset, int64_t column) {
+  auto [flat, position] = flatten(memref, row, offset, column);
+  return load(flat, position);
+}
+void Emitter::store(Value vector, Value memref, Value row, int64_t offset, int64_t column) {
+  auto [flat, position] = flatten(memref, row, offset, column);
+  store(vector, flat, position);
+}
 Value Emitter::load(Value memref, Value position) {
   return vector::LoadOp::create(builder, loc, vectorType, memref, ValueRange{position});
 }

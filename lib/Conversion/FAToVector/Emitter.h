@@ -42,6 +42,10 @@ public:
   Value broadcast(Value scalar);
   Value load(Value memref, Value row, Value column);
   void store(Value vector, Value memref, Value row, Value column);
+  /// Row `row + offset` of a contiguous matrix: constant parts end up in the address, so that neighbours share one
+  /// register.
+  Value load(Value memref, Value row, int64_t offset, int64_t column);
+  void store(Value vector, Value memref, Value row, int64_t offset, int64_t column);
   Value load(Value memref, Value position);
   void store(Value vector, Value memref, Value position);
   /// a * b + c, fused where the machine can.
@@ -72,6 +76,10 @@ public:
   void attempt(llvm::function_ref<Value(Value again)> body);
   SmallVector<Value> choose(Value condition, llvm::function_ref<SmallVector<Value>()> then,
                             llvm::function_ref<SmallVector<Value>()> otherwise);
+
+private:
+  /// The matrix as one row, and where an element of it is.
+  std::pair<Value, Value> flatten(Value matrix, Value row, int64_t offset, int64_t column);
 };
 
 } // namespace mlir::fa::cpu

@@ -22,7 +22,7 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   SmallVector<Value> accumulators;
   for (int64_t c = 0; c < columns; ++c)
     for (int64_t i = 0; i < vectors; ++i)
-      accumulators.push_back(e.load(scratch.output, e.add(row, c), e.index(i * lanes)));
+      accumulators.push_back(e.load(scratch.output, row, c, i * lanes));
   MicroKernel product{columns,
                       [&](Value key, int64_t c) -> Value {
                         return memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)});
@@ -31,7 +31,7 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   accumulators = product.emit(e, range.lower, range.upper, accumulators);
   for (int64_t c = 0; c < columns; ++c)
     for (int64_t i = 0; i < vectors; ++i)
-      e.store(accumulators[c * vectors + i], scratch.output, e.add(row, c), e.index(i * lanes));
+      e.store(accumulators[c * vectors + i], scratch.output, row, c, i * lanes);
 }
 
 /// For values that are not finite: a pair that is hidden (P = 0) adds nothing. Rare, so small rather than fast.

@@ -102,14 +102,14 @@ FailureOr<SmallVector<Value>> StepBuilder::emitScoreBlock(Value subTile, Value b
 void StepBuilder::storeBlock(ArrayRef<Value> rows, Value block) {
   const int64_t vectors = e.table.queryVectors;
   for (auto [n, row] : llvm::enumerate(rows))
-    e.store(row, scratch.scores, e.add(block, int64_t(n) / vectors), e.index(int64_t(n) % vectors * e.table.lanes));
+    e.store(row, scratch.scores, block, int64_t(n) / vectors, int64_t(n) % vectors * e.table.lanes);
 }
 
 SmallVector<Value> StepBuilder::loadBlock(Value block) {
   SmallVector<Value> rows;
   for (int64_t r = 0; r < e.table.keys; ++r)
     for (int64_t i = 0; i < e.table.queryVectors; ++i)
-      rows.push_back(e.load(scratch.scores, e.add(block, r), e.index(i * e.table.lanes)));
+      rows.push_back(e.load(scratch.scores, block, r, i * e.table.lanes));
   return rows;
 }
 
@@ -189,7 +189,7 @@ SmallVector<Value> StepBuilder::emitExponentials(ArrayRef<Value> scores, Value s
       Value x = scores[r * vectors + i];
       Value p = emitExp2(e, e.table.fused ? e.multiplyAdd(x, scale, offset) : e.mulf(e.subf(x, offset), scale));
       added[i] = e.addf(added[i], p);
-      e.store(p, scratch.scores, e.add(block, r), e.index(i * e.table.lanes));
+      e.store(p, scratch.scores, block, r, i * e.table.lanes);
     }
   }
   return added;
