@@ -52,8 +52,8 @@ struct ResourceUse {
 /// The working set of one key tile against half of the second-level cache (a cache holds other data too).
 std::vector<ResourceUse> resourcesOf(const CpuModel &machine, const AttentionShape &shape, const CpuTiles &tiles);
 
-/// Shared memory: the query tile and the ring of key and value tiles, rows of 128 bytes, 1 KiB of barriers and
-/// alignment. Registers of a consumer thread: accumulator, scores, packed weights, and 32 for everything else;
+/// Shared memory: the query tile, the output's if it is wider, and the ring of key and value tiles, rows of 128 bytes, 1 KiB
+/// of barriers and alignment. Registers of a consumer thread: accumulator, scores, packed weights, and 32 for everything else;
 /// available is what setmaxnreg can give each consumer (240 for two warpgroups, 160 for three).
 std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const AttentionShape &shape, const HopperTiles &tiles);
 

@@ -39,11 +39,11 @@ std::optional<ResourceUse> exceeded(const std::vector<ResourceUse> &uses) {
   return std::nullopt;
 }
 
-/// Preference: more query rows, then larger key tiles (fewer barriers a key).
+/// Preference: two stages (softmax and products overlap), then more query rows, then larger key tiles (fewer barriers a key).
 std::vector<HopperTiles> candidates() {
   std::vector<HopperTiles> result;
-  for (auto [tileQ, warpgroups] : {std::array<int64_t, 2>{192, 3}, {128, 2}, {64, 1}})
-    for (int64_t stages : {2, 1})
+  for (int64_t stages : {2, 1})
+    for (auto [tileQ, warpgroups] : {std::array<int64_t, 2>{192, 3}, {128, 2}, {64, 1}})
       for (int64_t tileKv : {128, 112, 96, 80, 64, 48, 32, 16})
         result.push_back({tileQ, tileKv, stages, warpgroups});
   return result;

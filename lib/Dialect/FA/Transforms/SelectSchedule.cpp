@@ -46,7 +46,7 @@ static ScheduleAttr pickForHopper(AttentionOp op) {
     op.emitOpError("no schedule fits: ") << tiles.message();
     return {};
   }
-  auto target = HopperAttr::get(op.getContext(), tiles->stages, tiles->warpgroups, /*overlap=*/true,
+  auto target = HopperAttr::get(op.getContext(), tiles->stages, tiles->warpgroups, /*overlap=*/tiles->stages > 1,
                                 /*ping_pong=*/tiles->warpgroups == 2, /*persistent=*/false);
   return ScheduleAttr::get(op.getContext(), tiles->tileQ, tiles->tileKv, LoopOrder::QueryOuter, target);
 }

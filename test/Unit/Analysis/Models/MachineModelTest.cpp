@@ -80,4 +80,26 @@ TEST(MachineModel, ChosenHopperTilesFitAndHopelessDepthsSaySo) {
   EXPECT_NE(hopeless.message().find("are available"), std::string::npos);
 }
 
+/// What a kernel allocates (hopper-allocate-shared): whole panels of 64 columns, rings of stages, 8 bytes a barrier.
+int64_t allocatedBytes(int64_t depth, int64_t depthV, const HopperTiles &tiles) {
+  const auto panels = [](int64_t columns) { return (columns + 63) / 64; };
+  const int64_t query = tiles.tileQ * 128 * panels(depth), output = tiles.tileQ * 128 * panels(depthV);
+  const int64_t rings = tiles.stages * tiles.tileKv * 128 * (panels(depth) + panels(depthV));
+  return query + (output > query ? output : 0) + rings + 8 * 2 * (1 + 2 * tiles.stages);
+}
+
+TEST(MachineModel, EveryPairOfDepthsHasADefaultThatFits) {
+  const HopperModel h100;
+  for (int64_t depth = 8; depth <= 256; depth += 8)
+    for (int64_t depthV = 8; depthV <= 256; depthV += 8) {
+      AttentionShape pair = shape(depth, DType::BF16);
+      pair.depthV = depthV;
+      const auto tiles = chooseTiles(h100, pair);
+      ASSERT_TRUE(tiles) << depth << " x " << depthV << ": " << tiles.message();
+      EXPECT_TRUE(checkTiles(h100, pair, *tiles)) << depth << " x " << depthV;
+      EXPECT_LE(allocatedBytes(depth, depthV, *tiles), h100.sharedBytesPerBlock) << depth << " x " << depthV;
+      EXPECT_GE(tiles->stages, 2) << depth << " x " << depthV; // overlap needs them
+    }
+}
+
 } // namespace
