@@ -9,8 +9,6 @@ using ::fa::DType;
 using ::fa::KernelArgument;
 using ::fa::LaunchDescriptor;
 
-/// Multiprocessors of an H100 SXM or H200: the grid of a persistent kernel.
-constexpr int64_t multiprocessors = 132;
 
 namespace {
 class Describer {
@@ -29,7 +27,7 @@ public:
     for (int i = 0; i < 3; ++i)
       result.block[i] = block[i];
     if (kernel->hasAttr(persistentAttrName))
-      result.grid[0] = "min(" + host.grid[0] + ", " + std::to_string(multiprocessors) + ")";
+      result.grid[0] = "min(" + host.grid[0] + ", multiprocessors)";
     auto bytes = kernel->getAttrOfType<IntegerAttr>(hopper::sharedBytesAttrName);
     if (!bytes)
       return kernel.emitError("expected a kernel with shared memory assigned; run hopper-allocate-shared");

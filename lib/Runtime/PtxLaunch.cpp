@@ -39,8 +39,13 @@ int tensorMapType(DType type) {
 
 class Preparation {
 public:
-  Preparation(const LaunchDescriptor &descriptor, const Bindings &bindings)
-      : descriptor(descriptor), bindings(bindings), symbols(symbolsOf(descriptor, bindings)) {}
+  Preparation(const LaunchDescriptor &descriptor, const Bindings &bindings, int64_t multiprocessors)
+      : descriptor(descriptor), bindings(bindings) {
+    symbols = [known = symbolsOf(descriptor, bindings), multiprocessors](const std::string &name) {
+      const std::optional<int64_t> value = known(name);
+      return value || name != "multiprocessors" ? value : std::optional(multiprocessors);
+    };
+  }
 
   Status sizes(PtxLaunch &launch) {
     for (unsigned i = 0; i < 3; ++i) {
@@ -187,14 +192,15 @@ private:
 
 } // namespace
 
-Expected<PtxLaunch> preparePtxLaunch(const LaunchDescriptor &descriptor, const Bindings &bindings) {
+Expected<PtxLaunch> preparePtxLaunch(const LaunchDescriptor &descriptor, const Bindings &bindings,
+                                     int64_t multiprocessors) {
   if (descriptor.abi != "ptx")
     return makeError("kernel '" + descriptor.entry + "': expected abi \"ptx\" for a GPU or the emulator, but got \"" +
                      descriptor.abi + "\"");
   if (Status status = checkGuards(descriptor, bindings); !status)
     return status.error();
   PtxLaunch launch;
-  Preparation preparation(descriptor, bindings);
+  Preparation preparation(descriptor, bindings, multiprocessors);
   if (Status status = preparation.sizes(launch); !status)
     return status.error();
   for (size_t i = 0; i < descriptor.arguments.size(); ++i) {

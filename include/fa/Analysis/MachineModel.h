@@ -37,6 +37,7 @@ struct HopperTiles {
   int64_t tileKv = 128;
   int64_t stages = 2;
   int64_t warpgroups = 2; ///< consumers, 64 query rows each
+  int64_t unroll = 1;     ///< key tiles in an iteration, each with packed weights of its own
 };
 
 /// One resource a kernel needs.
@@ -53,7 +54,7 @@ struct ResourceUse {
 std::vector<ResourceUse> resourcesOf(const CpuModel &machine, const AttentionShape &shape, const CpuTiles &tiles);
 
 /// Shared memory: the query tile, the output's if it is wider, and the ring of key and value tiles, rows of 128 bytes, 1 KiB
-/// of barriers and alignment. Registers of a consumer thread: accumulator, scores, packed weights, and 32 for everything else;
+/// of barriers and alignment. Registers of a consumer thread: accumulator, scores, packed weights of each unrolled tile, and 32 for everything else;
 /// available is what setmaxnreg can give each consumer (240 for two warpgroups, 160 for three).
 std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const AttentionShape &shape, const HopperTiles &tiles);
 

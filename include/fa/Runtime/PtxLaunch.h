@@ -39,6 +39,9 @@ struct PtxLaunch {
 
 /// Checks the abi and the guards, evaluates sizes, converts scalars. Errors name the kernel, the argument and the remedy.
 /// A dimension of size 0 enters a tensor map as 1 (maps cannot be empty; such a kernel loads nothing from it).
-Expected<PtxLaunch> preparePtxLaunch(const LaunchDescriptor &descriptor, const Bindings &bindings);
+/// The symbol `multiprocessors` stands for the given number, those of an H100 SXM or H200 by default: the grid of a persistent
+/// kernel. A descriptor's own symbol and a scalar of that name come first.
+Expected<PtxLaunch> preparePtxLaunch(const LaunchDescriptor &descriptor, const Bindings &bindings,
+                                     int64_t multiprocessors = 132);
 
 } // namespace fa::runtime

@@ -29,7 +29,8 @@ int64_t cacheSize(int name, int64_t otherwise) {
 
 std::string describe(const HopperTiles &tiles) {
   return "tile_q = " + std::to_string(tiles.tileQ) + ", tile_kv = " + std::to_string(tiles.tileKv) +
-         ", stages = " + std::to_string(tiles.stages) + ", warpgroups = " + std::to_string(tiles.warpgroups);
+         ", stages = " + std::to_string(tiles.stages) + ", warpgroups = " + std::to_string(tiles.warpgroups) +
+         (tiles.unroll == 1 ? "" : ", unroll = " + std::to_string(tiles.unroll));
 }
 
 std::optional<ResourceUse> exceeded(const std::vector<ResourceUse> &uses) {
@@ -39,7 +40,8 @@ std::optional<ResourceUse> exceeded(const std::vector<ResourceUse> &uses) {
   return std::nullopt;
 }
 
-/// Preference: two stages (softmax and products overlap), then more query rows, then larger key tiles (fewer barriers a key).
+/// Preference: two stages (softmax and products overlap), then more query rows, then larger key tiles (fewer barriers a
+/// key).
 std::vector<HopperTiles> candidates() {
   std::vector<HopperTiles> result;
   for (int64_t stages : {2, 1})
@@ -104,7 +106,7 @@ std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const Attention
   const int64_t staging = rowV > row ? tiles.tileQ * rowV : 0;
   const int64_t shared = tiles.tileQ * row + staging + tiles.stages * tiles.tileKv * (row + rowV) + 1024;
   const int64_t accumulator = roundUp(shape.depthV, 8) / 2, scores = tiles.tileKv / 2;
-  const int64_t weights = tiles.tileKv * element / 8, other = 32;
+  const int64_t weights = tiles.unroll * tiles.tileKv * element / 8, other = 32;
   // The producer warpgroup keeps 24; the rest is split among the consumers in steps of 8, at most 240 each.
   const int64_t consumers = std::max<int64_t>(tiles.warpgroups, 1);
   const int64_t split = (machine.registersPerBlock / 128 - machine.producerRegisters) / consumers / 8 * 8;
@@ -157,10 +159,12 @@ Status checkTiles(const HopperModel &machine, const AttentionShape &shape, const
   if (!over)
     return Status::success();
   std::optional<HopperTiles> nearest;
-  for (const HopperTiles &other : candidates())
+  for (HopperTiles other : candidates()) {
+    other.unroll = tiles.unroll;
     if (!exceeded(resourcesOf(machine, shape, other)) &&
         (!nearest || distance(other, tiles) < distance(*nearest, tiles)))
       nearest = other;
+  }
   return makeError("expected at most " + std::to_string(over->available) + " " + over->unit + " of " + over->name +
                    ", but got " + std::to_string(over->needed) + " for " + describe(tiles) +
                    (nearest ? "; nearest that fits: " + describe(*nearest) : "; no tile size fits this depth"));

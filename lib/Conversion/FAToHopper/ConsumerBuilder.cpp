@@ -40,7 +40,8 @@ Value KernelBuilder::startScores(Value key) {
 /// Waits for the scores, gives the key slot back, applies scale, score function and mask.
 Value KernelBuilder::finishScores(Block &block, StepOp step, IRMapping &mapping, Value pending, Value use,
                                   int64_t stillPending, bool checkBounds) {
-  Value scores = WaitGemmsOp::create(b, TypeRange{plan.scoreFragment()}, stillPending, pending).getResult(0);
+  Value scores =
+      WaitGemmsOp::create(b, TypeRange{plan.scoreFragment()}, stillPending, pending, ValueRange{}).getResult(0);
   ReleaseOp::create(b, keyRing, use);
   return applyRegions(block, step, mapping, scores, checkBounds);
 }
@@ -110,14 +111,16 @@ KernelBuilder::State KernelBuilder::emitSerialTile(Block &block, Value use, Step
   Value output = rescale(state.output, tile.factor);
   Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, use).getTiles()[0];
   Value product = GemmRSOp::create(b, pendingOf(plan.outputFragment()), packed, value, output, false, false);
-  output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
+  output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product, ValueRange{}).getResult(0);
   ReleaseOp::create(b, valueRing, use);
   return {output, tile.state, {}, {}};
 }
 
 /// Starts the scores of this tile and the product of the one before; the softmax of this tile runs under the latter.
+/// With two buffers of probabilities they are rounded under it as well; else only after it, since the old ones are its
+/// operand (ptxas C7513).
 KernelBuilder::State KernelBuilder::emitOverlappedTile(Block &block, Value use, StepOp step, IRMapping &mapping,
-                                                       State state) {
+                                                       State state, bool twoBuffers) {
   Value previous = arith::SubIOp::create(b, use, constant(1));
   Value key = WaitOp::create(b, TypeRange{plan.keyTile()}, keyRing, use).getTiles()[0];
   Value pending = startScores(key);
@@ -128,11 +131,15 @@ KernelBuilder::State KernelBuilder::emitOverlappedTile(Block &block, Value use, 
   if (!scores)
     return {};
   TileSoftmax tile = softmax->tile(b, scores, state.rows);
-  ScheduleFenceOp::create(b, tile.state.sum);
-  Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
+  auto pack = [&] { return PackOp::create(b, packedScores(), tile.probabilities, plan.elementType()).getResult(); };
+  Value packed = twoBuffers ? pack() : Value{};
+  if (plan.target.getSchedulingFence())
+    ScheduleFenceOp::create(b, tile.state.sum);
+  ValueRange keeping = twoBuffers ? ValueRange(state.packed) : ValueRange();
+  Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product, keeping).getResult(0);
   ReleaseOp::create(b, valueRing, previous);
-  // Only now: the old probabilities were the product's operand until the wait (ptxas C7513).
-  Value packed = PackOp::create(b, packedScores(), tile.probabilities, plan.elementType());
+  if (!packed)
+    packed = pack();
   return {rescale(output, tile.factor), tile.state, packed, {}};
 }
 
@@ -210,9 +217,65 @@ KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegm
   return {zeroFragment(plan.outputFragment()), tile.state, packed, {}};
 }
 
-KernelBuilder::Rows KernelBuilder::emitOverlappedLoops(Block &block) {
-  auto pack = [](State s) { return SmallVector<Value>{s.output, s.rows.max, s.rows.sum, s.packed}; };
+static SmallVector<Value> carried(Value output, RowState rows, Value packed) {
+  return {output, rows.max, rows.sum, packed};
+}
+
+/// The tiles of a segment after the block's first one: one in each iteration, or two and perhaps one more after the
+/// loop.
+KernelBuilder::State KernelBuilder::emitOverlappedLoop(Block &block, size_t number, Value firstSegment, State state) {
+  Segment &segment = plan.segments[number];
+  auto pack = [](State s) { return carried(s.output, s.rows, s.packed); };
   auto unpack = [](ValueRange v) { return State{v[0], {v[1], v[2]}, v[3], {}}; };
+  Value lower = lowerBound(block, segment), upper = block.uppers[number], step = stepOf(block, segment);
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, firstSegment, constant(number));
+  Value start = arith::SelectOp::create(b, isFirst, addIndex(b, lower, step), lower);
+  bool twoBuffers = plan.unrolls(segment);
+  auto tile = [&](Value iv, State current) -> State {
+    IRMapping mapping = bodyScalars(block, segment, iv);
+    Value count = matchPattern(lower, m_Zero()) ? iv : arith::SubIOp::create(b, iv, lower).getResult();
+    if (!matchPattern(step, m_One()))
+      count = arith::DivUIOp::create(b, count, step);
+    Value use = addIndex(b, addIndex(b, block.firstUse, block.starts[number]), count);
+    return emitOverlappedTile(block, use, segment.step, mapping, current, twoBuffers);
+  };
+  Value end = upper, stride = step, left;
+  if (twoBuffers) {
+    left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, upper, start), constant(0));
+    if (!matchPattern(step, m_One()))
+      left = arith::CeilDivSIOp::create(b, left, step);
+    Value even = arith::AndIOp::create(b, left, constant(-2));
+    end = arith::AddIOp::create(b, start, arith::MulIOp::create(b, even, step));
+    stride = arith::AddIOp::create(b, step, step);
+  }
+  auto loop = scf::ForOp::create(b, start, end, stride, pack(state));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    State next = tile(loop.getInductionVar(), unpack(loop.getRegionIterArgs()));
+    if (twoBuffers && next.output)
+      next = tile(arith::AddIOp::create(b, loop.getInductionVar(), step), next);
+    if (!next.output)
+      return {};
+    scf::YieldOp::create(b, pack(next));
+  }
+  if (!twoBuffers)
+    return unpack(loop.getResults());
+  Value isOdd =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, left, constant(1)), constant(0));
+  auto last = scf::IfOp::create(b, loop.getResultTypes(), isOdd, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(last.elseBlock());
+  scf::YieldOp::create(b, loop.getResults());
+  b.setInsertionPointToStart(last.thenBlock());
+  State next = tile(end, unpack(loop.getResults()));
+  if (!next.output)
+    return {};
+  scf::YieldOp::create(b, pack(next));
+  return unpack(last.getResults());
+}
+
+KernelBuilder::Rows KernelBuilder::emitOverlappedLoops(Block &block) {
   Value isSome = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block.total, constant(0));
   Type packedType = packedOutput(), rowsType = VectorType::get({2}, b.getF32Type());
   auto some = scf::IfOp::create(b, TypeRange{packedType, rowsType}, isSome, /*withElseRegion=*/true);
@@ -225,32 +288,17 @@ KernelBuilder::Rows KernelBuilder::emitOverlappedLoops(Block &block) {
   State state = emitFirstTile(block, firstSegment);
   if (!state.output)
     return {};
-  for (auto [i, segment] : llvm::enumerate(plan.segments)) {
-    Value lower = lowerBound(block, segment), step = stepOf(block, segment);
-    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, firstSegment, constant(i));
-    Value start = arith::SelectOp::create(b, isFirst, addIndex(b, lower, step), lower);
-    auto loop = scf::ForOp::create(b, start, block.uppers[i], step, pack(state));
-    OpBuilder::InsertionGuard inner(b);
-    b.setInsertionPointToStart(loop.getBody());
-    IRMapping mapping = bodyScalars(block, segment, loop.getInductionVar());
-    Value number = loop.getInductionVar();
-    if (!matchPattern(lower, m_Zero()))
-      number = arith::SubIOp::create(b, number, lower);
-    if (!matchPattern(step, m_One()))
-      number = arith::DivUIOp::create(b, number, step);
-    Value use = addIndex(b, addIndex(b, block.firstUse, block.starts[i]), number);
-    State next = emitOverlappedTile(block, use, segment.step, mapping, unpack(loop.getRegionIterArgs()));
-    if (!next.output)
+  for (size_t i = 0; i < plan.segments.size(); ++i) {
+    state = emitOverlappedLoop(block, i, firstSegment, state);
+    if (!state.output)
       return {};
-    scf::YieldOp::create(b, pack(next));
-    state = unpack(loop.getResults());
   }
   // The product of the last tile.
   Value last = addIndex(b, block.firstUse, arith::SubIOp::create(b, block.total, constant(1)));
   Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, last).getTiles()[0];
   Value product =
       GemmRSOp::create(b, pendingOf(plan.outputFragment()), state.packed, value, state.output, false, false);
-  Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product).getResult(0);
+  Value output = WaitGemmsOp::create(b, TypeRange{plan.outputFragment()}, 0, product, ValueRange{}).getResult(0);
   if (plan.target.getPersistent())
     ReleaseOp::create(b, valueRing, last);
   Rows rows = finishRows(output, state.rows);

@@ -58,7 +58,8 @@ private:
   Rows emitOverlappedLoops(Block &block);
   State emitFirstTile(Block &block, Value &firstSegment);
   State emitSerialTile(Block &block, Value use, StepOp step, IRMapping &mapping, State state);
-  State emitOverlappedTile(Block &block, Value use, StepOp step, IRMapping &mapping, State state);
+  State emitOverlappedTile(Block &block, Value use, StepOp step, IRMapping &mapping, State state, bool twoBuffers);
+  State emitOverlappedLoop(Block &block, size_t number, Value firstSegment, State state);
   Value startScores(Value key);
   Value finishScores(Block &block, StepOp step, IRMapping &mapping, Value pending, Value use, int64_t stillPending,
                      bool checkBounds);

@@ -34,7 +34,8 @@ FailureOr<unsigned> fa::argumentNumber(Operation *user, Value memref) {
   auto argument = dyn_cast<BlockArgument>(memref);
   if (argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) && argument.getArgNumber() > 0)
     return argument.getArgNumber() - 1;
-  InFlightDiagnostic diagnostic = user->emitError("expected tensors to be arguments of the function on sm_90a, but got ");
+  InFlightDiagnostic diagnostic =
+      user->emitError("expected tensors to be arguments of the function on sm_90a, but got ");
   if (Operation *producer = memref.getDefiningOp())
     diagnostic << "the result of '" << producer->getName() << "'";
   else
@@ -210,16 +211,16 @@ static LogicalResult checkSchedule(KernelPlan &plan) {
   if (warpgroups < 1 || warpgroups > 3)
     return kernel.emitError("expected 1, 2 or 3 consumer warpgroups, but got ") << warpgroups;
   if (plan.tileQ() != warpgroups * hopper::fragmentRows)
-    return kernel.emitError("expected tile_q = ")
-           << warpgroups * hopper::fragmentRows << " (64 rows for each of " << warpgroups << " warpgroups), but got "
-           << plan.tileQ();
+    return kernel.emitError("expected tile_q = ") << warpgroups * hopper::fragmentRows << " (64 rows for each of "
+                                                  << warpgroups << " warpgroups), but got " << plan.tileQ();
   if (plan.tileKv() % 16 != 0 || plan.tileKv() > 256)
     return kernel.emitError("expected tile_kv to be a multiple of 16 up to 256 on sm_90a, but got ") << plan.tileKv();
   if (plan.target.getStages() < 1 || plan.target.getStages() > 8)
     return kernel.emitError("expected 1 to 8 stages, but got ") << plan.target.getStages();
   if (plan.overlap() && plan.target.getStages() < 2)
-    return kernel.emitError("expected at least 2 stages with overlap: the product of the next tile runs while the value "
-                            "of this one is read, but got ")
+    return kernel.emitError(
+               "expected at least 2 stages with overlap: the product of the next tile runs while the value "
+               "of this one is read, but got ")
            << plan.target.getStages();
   return success();
 }
@@ -284,5 +285,8 @@ FailureOr<KernelPlan> fa::planKernel(func::FuncOp kernel, ScheduleAttr schedule)
   plan.descends = !plan.hasTests() && allDescend(plan.segments);
   if (plan.descends && plan.overlap())
     joinUnmaskedLoops(plan.segments);
+  if (plan.target.getUnroll() == 2 &&
+      llvm::none_of(plan.segments, [&](Segment &segment) { return plan.unrolls(segment); }))
+    kernel.emitRemark("no unrolling: every loop over key tiles has a mask or a test");
   return plan;
 }

@@ -8,8 +8,8 @@
 
 namespace mlir::fa {
 
-/// One loop over key tiles: its body is scalar arithmetic and one step, perhaps under a per-tile test. Or one step alone,
-/// which canonicalisation makes of a loop that runs once.
+/// One loop over key tiles: its body is scalar arithmetic and one step, perhaps under a per-tile test. Or one step
+/// alone, which canonicalisation makes of a loop that runs once.
 struct Segment {
   scf::ForOp loop; ///< null: one step alone
   scf::IfOp test;  ///< null: every tile of the loop is visited
@@ -42,6 +42,12 @@ struct KernelPlan {
   int64_t depthV() const { return StepOp(masked).getValue().getType().getDimSize(3); }
   Type elementType() const { return StepOp(masked).getQuery().getType().getElementType(); }
   bool overlap() const { return target.getOverlap() && !hasTests(); }
+  /// Two tiles in each iteration. Loops with a mask are short: they stay as they are.
+  bool unrolls(const Segment &segment) const {
+    StepOp step = segment.step;
+    return overlap() && target.getUnroll() == 2 && segment.loop &&
+           (step.getFull() || (step.getMask().empty() && descends));
+  }
   bool hasTests() const {
     return llvm::any_of(segments, [](const Segment &segment) { return bool(segment.test); });
   }

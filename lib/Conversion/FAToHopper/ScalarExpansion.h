@@ -6,8 +6,8 @@
 
 namespace mlir::fa {
 
-/// The results of an affine op of a fa kernel, built on the mapped operands; empty if `op` has no short form and is to be cloned.
-/// Block numbers and the sizes that split them are not negative.
+/// The results of an affine op of a fa kernel, built on the mapped operands; empty if `op` has no short form and is to
+/// be cloned. Block numbers and the sizes that split them are not negative.
 SmallVector<Value> expandScalar(ImplicitLocOpBuilder &b, Operation *op, IRMapping &mapping);
 
 } // namespace mlir::fa

@@ -1,4 +1,5 @@
-// p = 2^(x c - m c) with one fused multiply-add, or 2^((x - m) c) where |m c| is so large that the product's rounding shows.
+// p = 2^(x c - m c) with one fused multiply-add, or 2^((x - m) c) where |m c| is so large that the product's rounding
+// shows.
 #include "Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -14,8 +15,8 @@ using hopper::RowReduceOp;
 using LocBuilder = ImplicitLocOpBuilder;
 
 constexpr double log2e = 1.4426950408889634074, ln2 = 0.69314718055994530942;
-/// Below it, half an ulp of m c is at most 2^-2: the exponent of the row reference itself comes out as 0 exactly, since the
-/// fused multiply-add subtracts m c as rounded from x c unrounded (docs/Numerics.md).
+/// Below it, half an ulp of m c is at most 2^-2: the exponent of the row reference itself comes out as 0 exactly, since
+/// the fused multiply-add subtracts m c as rounded from x c unrounded (docs/Numerics.md).
 constexpr double fusedFormLimit = 4194304; // 2^22
 
 Softmax::Softmax(LocBuilder &b, const KernelPlan &plan, Value scale)
@@ -36,8 +37,8 @@ Value Softmax::scaleScores(LocBuilder &b, Value scores) const {
   // A scale of zero: the product would be NaN where a score is infinite.
   if (staticScale && *staticScale == 0)
     return splat(b, fragment, 0);
-  Value factor = staticScale ? splat(b, fragment, *staticScale)
-                             : vector::BroadcastOp::create(b, fragment, scale).getResult();
+  Value factor =
+      staticScale ? splat(b, fragment, *staticScale) : vector::BroadcastOp::create(b, fragment, scale).getResult();
   return arith::MulFOp::create(b, scores, factor);
 }
 

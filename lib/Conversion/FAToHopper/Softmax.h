@@ -39,7 +39,7 @@ private:
   VectorType fragment, rows;
   std::optional<double> staticScale;
   Value scale;
-  bool scaled;      ///< x is the scaled score, c = log2 e; else x is the raw product, c = |scale| log2 e
+  bool scaled; ///< x is the scaled score, c = log2 e; else x is the raw product, c = |scale| log2 e
   double exponentScale;
 };
 

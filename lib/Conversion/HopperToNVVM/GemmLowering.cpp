@@ -158,8 +158,13 @@ void KernelLowering::lowerWaitGemms(LocBuilder &b, WaitGemmsOp op) {
     return;
   }
   int64_t count = operands.size();
-  Value result =
-      assembly(b, outputStruct(b.getContext(), count), operands, text, constraintList(count, "", /*tied=*/true));
+  std::string constraints = constraintList(count, "", /*tied=*/true);
+  for (Value value : op.getKeeping())
+    for (Value element : elementsOf(value)) {
+      operands.push_back(element);
+      constraints += ",r";
+    }
+  Value result = assembly(b, outputStruct(b.getContext(), count), operands, text, constraints);
   SmallVector<Value> all = unpack(b, result, count);
   ArrayRef<Value> rest = all;
   for (Value value : op.getResults()) {

@@ -49,7 +49,7 @@ struct LaunchConfig {
 static_assert(sizeof(LaunchConfig) == 56);
 
 // CUdevice_attribute, CUfunction_attribute, CUjit_option, CUlaunchAttributeID.
-enum : int { attributeSharedPerBlockOptin = 97, attributeMajor = 75, attributeMinor = 76 };
+enum : int { attributeMultiprocessors = 16, attributeMajor = 75, attributeMinor = 76, attributeSharedPerBlockOptin = 97 };
 enum : int { functionMaxDynamicShared = 8 };
 enum : int { jitErrorLog = 5, jitErrorLogSize = 6 };
 enum : unsigned { launchClusterDimension = 4 };

@@ -122,7 +122,9 @@ public:
     auto *loaded = dynamic_cast<CudaModule *>(&module);
     if (!loaded)
       return makeError("kernel '" + descriptor.entry + "': expected a module that this driver loaded");
-    Expected<PtxLaunch> launch = preparePtxLaunch(descriptor, bindings);
+    int multiprocessors = 0;
+    FA_CHECK(cuDeviceGetAttribute, &multiprocessors, cuda::attributeMultiprocessors, device);
+    Expected<PtxLaunch> launch = preparePtxLaunch(descriptor, bindings, multiprocessors);
     if (!launch)
       return launch.error();
     const Expected<cuda::Function> function = loaded->function(descriptor.entry);

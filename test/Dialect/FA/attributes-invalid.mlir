@@ -22,6 +22,21 @@
 
 // -----
 
+// expected-error @+1 {{expected unroll to be 1 or 2, but got 3}}
+#s = #fa.hopper<unroll = 3>
+
+// -----
+
+// expected-error @+1 {{expected unroll = 1 without overlap (no product runs under the softmax), but got 2}}
+#s = #fa.hopper<overlap = false, unroll = 2>
+
+// -----
+
+// expected-error @+1 {{expected 1 to 3 consumer warpgroups, but got 4}}
+#s = #fa.hopper<warpgroups = 4>
+
+// -----
+
 // expected-error @+1 {{expected order = query_outer for target #fa.hopper, but got key_outer}}
 #s = #fa.schedule<tile_q = 128, tile_kv = 64, order = key_outer, target = #fa.hopper>
 

@@ -139,4 +139,15 @@ TEST(PtxLaunch, ErrorsNameTheArgument) {
   }, "to be an i32");
 }
 
+TEST(PtxLaunch, GridOfAPersistentKernelFollowsTheDevice) {
+  LaunchDescriptor d = descriptor();
+  d.grid[0] = "min(1000, multiprocessors)";
+  EXPECT_EQ(preparePtxLaunch(d, bindings())->grid[0], 132u);
+  EXPECT_EQ(preparePtxLaunch(d, bindings(), 114)->grid[0], 114u);
+  // Whoever gives the name a meaning is heard first.
+  Bindings b = bindings();
+  b.scalars["multiprocessors"] = 7;
+  EXPECT_EQ(preparePtxLaunch(d, b, 114)->grid[0], 7u);
+}
+
 } // namespace

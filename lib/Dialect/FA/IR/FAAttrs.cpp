@@ -39,7 +39,8 @@ Value WindowAttr::buildPredicate(OpBuilder &builder, Location loc, Value i, Valu
   Value center = alignedQuery(builder, loc, getCorner(), i, seqQ, seqKv);
   Value visible;
   auto bound = [&](arith::CmpIPredicate predicate, int64_t distance) {
-    Value edge = builder.createOrFold<arith::AddIOp>(loc, center, arith::ConstantIndexOp::create(builder, loc, distance));
+    Value edge =
+        builder.createOrFold<arith::AddIOp>(loc, center, arith::ConstantIndexOp::create(builder, loc, distance));
     Value inside = arith::CmpIOp::create(builder, loc, predicate, j, edge);
     visible = visible ? arith::AndIOp::create(builder, loc, visible, inside).getResult() : inside;
   };
@@ -62,8 +63,8 @@ LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError, s
       return emitError() << "expected window bound '" << name << "' to be at least 0, or `none` for unlimited, but got "
                          << *bound;
     if (bound && *bound > (int64_t(1) << 40))
-      return emitError() << "expected window bound '" << name << "' to be at most 2^40, or `none` for unlimited, but got "
-                         << *bound;
+      return emitError() << "expected window bound '" << name
+                         << "' to be at most 2^40, or `none` for unlimited, but got " << *bound;
   }
   return success();
 }
@@ -118,6 +119,19 @@ void WindowAttr::print(AsmPrinter &printer) const {
 StringRef CPUAttr::getTargetName() const { return "cpu"; }
 StringRef HopperAttr::getTargetName() const { return "sm_90a"; }
 
+LogicalResult HopperAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages, int64_t warpgroups,
+                                 bool overlap, bool pingPong, bool persistent, bool schedulingFence, int64_t unroll) {
+  if (warpgroups < 1 || warpgroups > 3)
+    return emitError() << "expected 1 to 3 consumer warpgroups, but got " << warpgroups;
+  if (stages < 1)
+    return emitError() << "expected at least 1 stage, but got " << stages;
+  if (unroll != 1 && unroll != 2)
+    return emitError() << "expected unroll to be 1 or 2, but got " << unroll;
+  if (unroll == 2 && !overlap)
+    return emitError() << "expected unroll = 1 without overlap (no product runs under the softmax), but got 2";
+  return success();
+}
+
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tileQ, int64_t tileKv,
                                    LoopOrder order, TargetAttrInterface target) {
   for (auto [name, size] : {std::pair("tile_q", tileQ), std::pair("tile_kv", tileKv)})
@@ -126,10 +140,6 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (order == LoopOrder::KeyOuter && isa_and_nonnull<HopperAttr>(target))
     return emitError() << "expected order = query_outer for target #fa.hopper, but got key_outer";
   if (auto hopper = dyn_cast_if_present<HopperAttr>(target)) {
-    if (hopper.getWarpgroups() < 1 || hopper.getWarpgroups() > 3)
-      return emitError() << "expected 1 to 3 consumer warpgroups, but got " << hopper.getWarpgroups();
-    if (hopper.getStages() < 1)
-      return emitError() << "expected at least 1 stage, but got " << hopper.getStages();
     if (tileQ != 64 * hopper.getWarpgroups())
       return emitError() << "expected tile_q = 64 * warpgroups = " << 64 * hopper.getWarpgroups() << ", but got "
                          << tileQ;

@@ -47,7 +47,8 @@ static ScheduleAttr pickForHopper(AttentionOp op) {
     return {};
   }
   auto target = HopperAttr::get(op.getContext(), tiles->stages, tiles->warpgroups, /*overlap=*/tiles->stages > 1,
-                                /*ping_pong=*/tiles->warpgroups == 2, /*persistent=*/false);
+                                /*ping_pong=*/tiles->warpgroups == 2, /*persistent=*/false,
+                                /*scheduling_fence=*/true, /*unroll=*/tiles->unroll);
   return ScheduleAttr::get(op.getContext(), tiles->tileQ, tiles->tileKv, LoopOrder::QueryOuter, target);
 }
 
@@ -56,7 +57,8 @@ static LogicalResult checkFits(AttentionOp op, ScheduleAttr schedule) {
   auto hopper = dyn_cast<HopperAttr>(schedule.getTarget());
   if (!hopper)
     return success();
-  HopperTiles tiles{schedule.getTileQ(), schedule.getTileKv(), hopper.getStages(), hopper.getWarpgroups()};
+  HopperTiles tiles{schedule.getTileQ(), schedule.getTileKv(), hopper.getStages(), hopper.getWarpgroups(),
+                    hopper.getUnroll()};
   ::fa::Status fits = checkTiles(HopperModel(), shapeOf(op, longSequence), tiles);
   if (!fits)
     return op.emitOpError("schedule does not fit: ") << fits.message();

@@ -66,20 +66,19 @@ struct PingPong : fa::hopper::impl::PingPongPassBase<PingPong> {
 
   void takeTurns(scf::ForOp loop, Value warpgroup, uint32_t of) {
     Operation *first = nullptr, *last = nullptr;
-    for (Operation &op : *loop.getBody()) {
-      if (isa<WaitGemmsOp>(op))
-        break;
+    for (Operation &op : llvm::make_early_inc_range(*loop.getBody())) {
       if (isProduct(op)) {
         first = first ? first : &op;
         last = &op;
       }
+      if (!first || !isa<WaitGemmsOp, scf::YieldOp>(op))
+        continue;
+      OpBuilder builder(first);
+      TakeTurnOp::create(builder, first->getLoc(), warpgroup, of);
+      builder.setInsertionPointAfter(last);
+      PassTurnOp::create(builder, last->getLoc(), warpgroup, of);
+      first = nullptr;
     }
-    if (!first)
-      return;
-    OpBuilder builder(first);
-    TakeTurnOp::create(builder, first->getLoc(), warpgroup, of);
-    builder.setInsertionPointAfter(last);
-    PassTurnOp::create(builder, last->getLoc(), warpgroup, of);
   }
 };
 } // namespace

@@ -46,11 +46,16 @@ gpu.module @kernels {
       // A product that reads A from a tile stored [k][m], as the backward pass does.
       // CHECK: hopper.gemm_ss %{{.*}}[%{{.*}}], %{{.*}} transpose_a : !hopper.tile<128x128xbf16>, !hopper.tile<128x64xbf16> -> !hopper.pending<vector<32xf32>>
       %tp = hopper.gemm_ss %k#0[%c0], %k#1 transpose_a : !hopper.tile<128x128xbf16>, !hopper.tile<128x64xbf16> -> !hopper.pending<vector<32xf32>>
-      %o:2 = hopper.wait_gemms pending(0) %op, %tp : !hopper.pending<vector<64xf32>>, !hopper.pending<vector<32xf32>> -> vector<64xf32>, vector<32xf32>
+      // CHECK: hopper.wait_gemms pending(0) %{{.*}}, %{{.*}} keeping(%[[P]] : vector<32xi32>) :
+      %o:2 = hopper.wait_gemms pending(0) %op, %tp keeping(%p : vector<32xi32>) : !hopper.pending<vector<64xf32>>, !hopper.pending<vector<32xf32>> -> vector<64xf32>, vector<32xf32>
       // CHECK: hopper.fragment_rows : vector<2xindex>
       %rows = hopper.fragment_rows : vector<2xindex>
+      // CHECK: hopper.fragment_rows from(%{{.*}}) : vector<2xindex>
+      %positions = hopper.fragment_rows from(%c0) : vector<2xindex>
       // CHECK: hopper.fragment_columns : vector<64xindex>
       %columns = hopper.fragment_columns : vector<64xindex>
+      // CHECK: hopper.fragment_columns from(%{{.*}}) : vector<64xindex>
+      %keys = hopper.fragment_columns from(%c0) : vector<64xindex>
       // CHECK: %[[M:.*]] = hopper.row_reduce max %{{.*}} : vector<64xf32>
       %m = hopper.row_reduce max %s : vector<64xf32>
       // CHECK: %[[MQ:.*]] = hopper.quad_reduce max %[[M]] : vector<2xf32>

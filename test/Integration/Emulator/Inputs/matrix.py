@@ -12,7 +12,7 @@ DEPTHS = [(8, 8), (40, 40), (64, 64), (72, 136), (96, 96), (128, 128), (192, 128
 MASKS = [[], ["--causal=bottom_right"], ["--causal=top_left"], ["--window=100,20,bottom_right"], ["--softcap=5", "--causal=bottom_right"],
          ["--alibi=bottom_right"], ["--bias=1xHxQxK"]]
 SCHEDULES = ["overlap = true, ping_pong = true, persistent = false", "overlap = false, ping_pong = false, persistent = false",
-             "overlap = true, ping_pong = false, persistent = true"]
+             "overlap = true, ping_pong = false, persistent = true", "unroll = 2", "unroll = 2, persistent = true, scheduling_fence = false"]
 LENGTHS = [(1, 1), (63, 65), (64, 127), (129, 200), (200, 129), (257, 64), (300, 333)]
 
 

@@ -81,11 +81,14 @@ def FA_HopperAttr : FA_Attr<"Hopper", "hopper", [DeclareAttrInterfaceMethods<FA_
   let summary = "Hopper (sm_90a) part of a schedule";
   let description = [{
     `stages`: buffers of the key/value ring. `warpgroups`: consumer warpgroups of 64 query rows each.
-    `overlap`: softmax of one tile under the QK product of the next. `ping_pong`: consumers take turns on the tensor
-    cores. `persistent`: one block per multiprocessor walks the tiles.
+    `overlap`: softmax of one tile under the product of the tile before it with the values; needs two stages. `ping_pong`:
+    consumers take turns on the tensor cores. `persistent`: one block per multiprocessor walks the tiles.
+    `scheduling_fence`: with overlap, ptxas may not move exponentials out from under the product. `unroll`: 1, or 2 key
+    tiles in each iteration of loops without a mask, with two buffers of probabilities, so that rounding them to 16 bits runs
+    under the product as well; needs overlap.
 
     ```mlir
-    #fa.hopper<stages = 2, warpgroups = 2, overlap = true, ping_pong = true, persistent = false>
+    #fa.hopper<stages = 2, warpgroups = 2, overlap = true, ping_pong = true, persistent = false, scheduling_fence = true, unroll = 1>
     ```
   }];
   let parameters = (ins
@@ -93,8 +96,11 @@ def FA_HopperAttr : FA_Attr<"Hopper", "hopper", [DeclareAttrInterfaceMethods<FA_
     DefaultValuedParameter<"int64_t", "2">:$warpgroups,
     DefaultValuedParameter<"bool", "true">:$overlap,
     DefaultValuedParameter<"bool", "true">:$ping_pong,
-    DefaultValuedParameter<"bool", "false">:$persistent);
+    DefaultValuedParameter<"bool", "false">:$persistent,
+    DefaultValuedParameter<"bool", "true">:$scheduling_fence,
+    DefaultValuedParameter<"int64_t", "1">:$unroll);
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
+  let genVerifyDecl = 1;
 }
 
 def FA_ScheduleAttr : FA_Attr<"Schedule", "schedule"> {

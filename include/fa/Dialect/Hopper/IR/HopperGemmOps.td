@@ -61,22 +61,26 @@ def Hopper_GemmRSOp : Hopper_Op<"gemm_rs"> {
   let hasVerifier = 1;
 }
 
-def Hopper_WaitGemmsOp : Hopper_Op<"wait_gemms"> {
+def Hopper_WaitGemmsOp : Hopper_Op<"wait_gemms", [AttrSizedOperandSegments]> {
   let summary = "wait until at most `pending` groups are in flight and take their accumulators";
   let description = [{
     Groups complete in the order in which they were started. The results are the accumulators that are complete now; the
-    wait is tied to them, so that no use can move above it.
+    wait is tied to them, so that no use can move above it. `keeping` names fragments that products read which complete
+    here: values computed before the wait never take their registers.
 
     * (C1) `pending` is not negative.
     * (C2) each result has the fragment type of its operand.
 
     ```mlir
     %s1 = hopper.wait_gemms pending(1) %s : !hopper.pending<vector<64xf32>> -> vector<64xf32>
+    %o1 = hopper.wait_gemms pending(0) %o keeping(%p : vector<32xi32>) : !hopper.pending<vector<64xf32>> -> vector<64xf32>
     ```
   }];
-  let arguments = (ins I32Attr:$pending, Variadic<Hopper_PendingType>:$values);
+  let arguments = (ins I32Attr:$pending, Variadic<Hopper_PendingType>:$values,
+                       Variadic<Hopper_PackedFragment>:$keeping);
   let results = (outs Variadic<Hopper_Fragment>:$results);
-  let assemblyFormat = "`pending` `(` $pending `)` $values attr-dict `:` qualified(type($values)) `->` type($results)";
+  let assemblyFormat = [{`pending` `(` $pending `)` $values (`keeping` `(` $keeping^ `:` type($keeping) `)`)? attr-dict
+                         `:` qualified(type($values)) `->` type($results)}];
   let hasVerifier = 1;
 }
 

@@ -6,8 +6,8 @@ include "mlir/Pass/PassBase.td"
 def PingPongPass : Pass<"hopper-ping-pong", "::mlir::gpu::GPUFuncOp"> {
   let summary = "make consumer warpgroups start their products in turn";
   let description = [{
-    Works on kernels marked `hopper.ping_pong`. In every loop of the consumers whose own body starts products, takes the turn before the first product and passes it
-    on after the last product that is started before the first wait. While one warpgroup computes its softmax, another has
+    Works on kernels marked `hopper.ping_pong`. In every loop of the consumers whose own body starts products, takes the turn before the first
+    product and passes it on after the last product that is started before a wait; so again for products after it. While one warpgroup computes its softmax, another has
     the tensor cores.
 
     Requires two or three consumer warpgroups and loops that run equally often in each; otherwise it declines with a
