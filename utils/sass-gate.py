@@ -113,6 +113,12 @@ def schedule(tile_kv, fields):
     return f"#fa.schedule<tile_q = 128, tile_kv = {tile_kv}, target = #fa.hopper{f'<{fields}>' if fields else ''}>"
 
 
+def tile_kv(depth, fields):
+    """Of 16-bit tiles with 128 queries, near the largest that fit."""
+    small, large = (64, 112) if "unroll = 2" in fields else (80, 128)
+    return large if depth <= 128 else small
+
+
 def defaults(fa_compile):
     for ((depth, causal, persistent), reference), dtype in itertools.product(REFERENCE.items(), ("bf16", "f16")):
         name = f"{dtype} depth {depth} {'causal' if causal else 'full'}{' persistent' if persistent else ''}"
@@ -126,7 +132,7 @@ def matrix(fa_compile):
         dtype, regions = ("bf16", "f16")[index % 2], index % len(REGIONS)
         yield check(fa_compile, f"{dtype} depth {depth} x {depth_v} region {regions} <{fields}>",
                     source(depth, depth_v, dtype, REGIONS[regions]),
-                    schedule(128 if max(depth, depth_v) <= 128 else 80, fields))
+                    schedule(tile_kv(max(depth, depth_v), fields), fields))
 
 
 def main():

@@ -106,7 +106,9 @@ std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const Attention
   const int64_t staging = rowV > row ? tiles.tileQ * rowV : 0;
   const int64_t shared = tiles.tileQ * row + staging + tiles.stages * tiles.tileKv * (row + rowV) + 1024;
   const int64_t accumulator = roundUp(shape.depthV, 8) / 2, scores = tiles.tileKv / 2;
-  const int64_t weights = tiles.unroll * tiles.tileKv * element / 8, other = 32;
+  const int64_t weights = tiles.unroll * tiles.tileKv * element / 8;
+  // Two tiles in an iteration: exponents wait for their turn while others are rounded (fitted, docs/Decisions/0411).
+  const int64_t other = 32 + (tiles.unroll == 2 ? tiles.tileKv / 6 : 0);
   // The producer warpgroup keeps 24; the rest is split among the consumers in steps of 8, at most 240 each.
   const int64_t consumers = std::max<int64_t>(tiles.warpgroups, 1);
   const int64_t split = (machine.registersPerBlock / 128 - machine.producerRegisters) / consumers / 8 * 8;

@@ -231,13 +231,13 @@ KernelBuilder::State KernelBuilder::emitOverlappedLoop(Block &block, size_t numb
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, firstSegment, constant(number));
   Value start = arith::SelectOp::create(b, isFirst, addIndex(b, lower, step), lower);
   bool twoBuffers = plan.unrolls(segment);
-  auto tile = [&](Value iv, State current) -> State {
+  auto tile = [&](Value iv, State current, bool inPair) -> State {
     IRMapping mapping = bodyScalars(block, segment, iv);
     Value count = matchPattern(lower, m_Zero()) ? iv : arith::SubIOp::create(b, iv, lower).getResult();
     if (!matchPattern(step, m_One()))
       count = arith::DivUIOp::create(b, count, step);
     Value use = addIndex(b, addIndex(b, block.firstUse, block.starts[number]), count);
-    return emitOverlappedTile(block, use, segment.step, mapping, current, twoBuffers);
+    return emitOverlappedTile(block, use, segment.step, mapping, current, inPair);
   };
   Value end = upper, stride = step, left;
   if (twoBuffers) {
@@ -252,9 +252,9 @@ KernelBuilder::State KernelBuilder::emitOverlappedLoop(Block &block, size_t numb
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    State next = tile(loop.getInductionVar(), unpack(loop.getRegionIterArgs()));
+    State next = tile(loop.getInductionVar(), unpack(loop.getRegionIterArgs()), twoBuffers);
     if (twoBuffers && next.output)
-      next = tile(arith::AddIOp::create(b, loop.getInductionVar(), step), next);
+      next = tile(arith::AddIOp::create(b, loop.getInductionVar(), step), next, twoBuffers);
     if (!next.output)
       return {};
     scf::YieldOp::create(b, pack(next));
@@ -268,7 +268,8 @@ KernelBuilder::State KernelBuilder::emitOverlappedLoop(Block &block, size_t numb
   b.setInsertionPointToStart(last.elseBlock());
   scf::YieldOp::create(b, loop.getResults());
   b.setInsertionPointToStart(last.thenBlock());
-  State next = tile(end, unpack(loop.getResults()));
+  // Its probabilities go where the pairs' are, so not before the wait.
+  State next = tile(end, unpack(loop.getResults()), /*inPair=*/false);
   if (!next.output)
     return {};
   scf::YieldOp::create(b, pack(next));

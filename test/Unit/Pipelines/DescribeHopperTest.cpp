@@ -82,7 +82,7 @@ TEST_F(DescribeHopper, TheLaunchItself) {
 TEST_F(DescribeHopper, PersistentGrid) {
   auto descriptor = describe("%n: i32 {fa.source = \"blocks\"}", std::string("fa.persistent, ") + scheduled);
   ASSERT_TRUE(mlir::succeeded(descriptor)) << error;
-  EXPECT_EQ(descriptor->grid[0], "min((ceildiv(q.dim2, 128) * 8), 132)");
+  EXPECT_EQ(descriptor->grid[0], "min((ceildiv(q.dim2, 128) * 8), multiprocessors)");
   ASSERT_EQ(descriptor->arguments.size(), 1u);
   EXPECT_EQ(descriptor->arguments[0].kind, Kind::Scalar);
   EXPECT_EQ(descriptor->arguments[0].expression, "(ceildiv(q.dim2, 128) * 8)");

@@ -20,7 +20,8 @@ def main(fa_run):
     failures = runs = 0
     for index, (dtype, depths, mask, fields) in enumerate(itertools.product(DTYPES, DEPTHS, MASKS, SCHEDULES)):
         queries, keys = LENGTHS[index % len(LENGTHS)]
-        tile = 128 if max(depths) <= 128 else 80
+        small, large = (64, 112) if "unroll = 2" in fields else (80, 128)
+        tile = large if max(depths) <= 128 else small
         schedule = f"#fa.schedule<tile_q = 128, tile_kv = {tile}, target = #fa.hopper<stages = 2, warpgroups = 2, {fields}>>"
         flags = [f"--dtype={dtype}", f"--depth={depths[0]}", f"--depth-v={depths[1]}", f"--seq-q={queries}", f"--seq-kv={keys}",
                  "--heads=2", "--kv-heads=1", "--repeat=11", *mask, f"--schedule={schedule}"]
