@@ -24,6 +24,8 @@ if subprocess.run([config.python, "-c", "import numpy"], capture_output=True).re
     config.available_features.add("numpy")
 if shutil.which("nvcc") and not config.sanitizers:
     config.available_features.add("nvcc")
+if shutil.which("clang-format-22"):
+    config.available_features.add("clang-format")
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
 try:

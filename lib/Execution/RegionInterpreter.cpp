@@ -1,13 +1,13 @@
 // From a scalar region to ScalarCode. What does not depend on the key is computed once per row; what depends on
 // nothing, once.
 #include "fa/Execution/RegionInterpreter.h"
+#include "SimpleOperations.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/StringMap.h"
 #include <array>
 #include <atomic>
 #include <optional>
@@ -16,84 +16,6 @@ namespace fa::execution {
 namespace {
 using mlir::Operation;
 using mlir::Value;
-
-/// Operations whose operands and result map one to one to an instruction.
-const llvm::StringMap<Opcode> &simpleOperations() {
-  static const llvm::StringMap<Opcode> table{{"arith.addi", Opcode::AddI},
-                                             {"arith.subi", Opcode::SubI},
-                                             {"arith.muli", Opcode::MulI},
-                                             {"arith.divsi", Opcode::DivSI},
-                                             {"arith.divui", Opcode::DivUI},
-                                             {"arith.remsi", Opcode::RemSI},
-                                             {"arith.remui", Opcode::RemUI},
-                                             {"arith.ceildivsi", Opcode::CeilDivSI},
-                                             {"arith.ceildivui", Opcode::CeilDivUI},
-                                             {"arith.floordivsi", Opcode::FloorDivSI},
-                                             {"arith.andi", Opcode::And},
-                                             {"arith.ori", Opcode::Or},
-                                             {"arith.xori", Opcode::Xor},
-                                             {"arith.shli", Opcode::Shl},
-                                             {"arith.shrsi", Opcode::ShrS},
-                                             {"arith.shrui", Opcode::ShrU},
-                                             {"arith.minsi", Opcode::MinSI},
-                                             {"arith.maxsi", Opcode::MaxSI},
-                                             {"arith.minui", Opcode::MinUI},
-                                             {"arith.maxui", Opcode::MaxUI},
-                                             {"math.absi", Opcode::AbsI},
-                                             {"arith.addf", Opcode::AddF},
-                                             {"arith.subf", Opcode::SubF},
-                                             {"arith.mulf", Opcode::MulF},
-                                             {"arith.divf", Opcode::DivF},
-                                             {"arith.remf", Opcode::RemF},
-                                             {"arith.negf", Opcode::NegF},
-                                             {"arith.minimumf", Opcode::MinimumF},
-                                             {"arith.maximumf", Opcode::MaximumF},
-                                             {"arith.minnumf", Opcode::MinNumF},
-                                             {"arith.maxnumf", Opcode::MaxNumF},
-                                             {"math.absf", Opcode::AbsF},
-                                             {"math.exp", Opcode::Exp},
-                                             {"math.exp2", Opcode::Exp2},
-                                             {"math.expm1", Opcode::ExpM1},
-                                             {"math.log", Opcode::Log},
-                                             {"math.log2", Opcode::Log2},
-                                             {"math.log10", Opcode::Log10},
-                                             {"math.log1p", Opcode::Log1P},
-                                             {"math.sqrt", Opcode::Sqrt},
-                                             {"math.rsqrt", Opcode::RSqrt},
-                                             {"math.cbrt", Opcode::Cbrt},
-                                             {"math.tanh", Opcode::Tanh},
-                                             {"math.sin", Opcode::Sin},
-                                             {"math.cos", Opcode::Cos},
-                                             {"math.tan", Opcode::Tan},
-                                             {"math.sinh", Opcode::Sinh},
-                                             {"math.cosh", Opcode::Cosh},
-                                             {"math.asin", Opcode::Asin},
-                                             {"math.acos", Opcode::Acos},
-                                             {"math.atan", Opcode::Atan},
-                                             {"math.asinh", Opcode::Asinh},
-                                             {"math.acosh", Opcode::Acosh},
-                                             {"math.atanh", Opcode::Atanh},
-                                             {"math.atan2", Opcode::Atan2},
-                                             {"math.erf", Opcode::Erf},
-                                             {"math.powf", Opcode::PowF},
-                                             {"math.fpowi", Opcode::FPowI},
-                                             {"math.ceil", Opcode::Ceil},
-                                             {"math.floor", Opcode::Floor},
-                                             {"math.round", Opcode::Round},
-                                             {"math.roundeven", Opcode::RoundEven},
-                                             {"math.trunc", Opcode::Trunc},
-                                             {"math.fma", Opcode::Fma},
-                                             {"math.copysign", Opcode::CopySign},
-                                             {"math.isnan", Opcode::IsNaN},
-                                             {"math.isinf", Opcode::IsInf},
-                                             {"math.isfinite", Opcode::IsFinite},
-                                             {"arith.select", Opcode::Select},
-                                             {"arith.trunci", Opcode::TruncI},
-                                             {"arith.fptosi", Opcode::FToSI},
-                                             {"arith.fptoui", Opcode::FToUI},
-                                             {"arith.extf", Opcode::Ext}};
-  return table;
-}
 
 unsigned widthOf(mlir::Type type) {
   if (type.isIndex())

@@ -156,6 +156,8 @@ std::string toJson(const Experiment &experiment) {
     json::Object check{{"passed", verdict->passed()},
                        {"rows", verdict->checkedRows},
                        {"total_rows", verdict->totalRows},
+                       {"overflowing_rows", verdict->overflowingRows},
+                       {"tainted_elements", verdict->taintedElements},
                        {"output", toObject(verdict->output)},
                        {"seconds", experiment.ran.checkSeconds}};
     if (verdict->lse)

@@ -1,5 +1,6 @@
 // Order of an experiment, and launching on devices with memory of their own.
 #include "fa/Execution/Run.h"
+#include "Taint.h"
 #include "fa/Execution/Check.h"
 #include "fa/Execution/Traffic.h"
 #include "fa/Runtime/Host/DeviceTensors.h"
@@ -334,8 +335,11 @@ Expected<RunReport> run(const Program &program, CompiledAttention &kernel, const
 
   if (evaluation) {
     phase("comparing");
-    Expected<reference::Verdict> verdict = reference::compare(problem->problem(), *evaluation, problem->output(),
-                                                              problem->lse() ? &*problem->lse() : nullptr);
+    Expected<reference::TaintFunction> taint = taintOf(program, *problem, kernel.report(), *bindings);
+    if (!taint)
+      return taint.error();
+    Expected<reference::Verdict> verdict = reference::compare(
+        problem->problem(), *evaluation, problem->output(), problem->lse() ? &*problem->lse() : nullptr, *taint);
     if (!verdict)
       return verdict.error();
     report.verdict = std::move(*verdict);

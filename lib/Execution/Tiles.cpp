@@ -71,21 +71,15 @@ Status runUpTo(StageRunner &runner, std::vector<Stage> &stages, const std::strin
 
 } // namespace
 
-Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options,
-                                  const runtime::Bindings &bindings, bool validate) {
-  if (options.lowering == "naive")
-    return makeError("expected a lowering with tiles to look at, but got naive");
-  Expected<AttentionProblem> problem = AttentionProblem::create(program, bindings);
-  if (!problem)
-    return problem.error();
+Expected<TracedTiles> traceTiles(const Program &program, const CompileOptions &options, const std::string &target,
+                                 const runtime::Bindings &bindings) {
   mlir::OwningOpRef<mlir::ModuleOp> module(program.module().clone());
   CompileOptions quiet = options;
   quiet.dump.clear();
   quiet.onStage = nullptr;
   CompileReport unused;
   StageRunner runner(*module, quiet, unused);
-  std::vector<Stage> stages =
-      kernelStages(quiet, options.device == "cuda" || options.device == "emulator" ? "sm_90a" : "cpu");
+  std::vector<Stage> stages = kernelStages(quiet, target);
   if (Status status = runUpTo(runner, stages, "tiles"); !status)
     return status.error();
   auto function = module->lookupSymbol<mlir::func::FuncOp>(program.function().getName());
@@ -102,31 +96,47 @@ Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &
   mlir::FailureOr<std::vector<mlir::fa::TileMap>> maps = mlir::fa::traceTileMaps(function.getBody(), *grid, evaluator);
   if (mlir::failed(maps))
     return makeError(diagnostics.errors("the tile loops could not be walked"));
+  return TracedTiles{*grid, std::move(*maps)};
+}
+
+Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options,
+                                  const runtime::Bindings &bindings, bool validate) {
+  if (options.lowering == "naive")
+    return makeError("expected a lowering with tiles to look at, but got naive");
+  Expected<AttentionProblem> problem = AttentionProblem::create(program, bindings);
+  if (!problem)
+    return problem.error();
+  const bool onGpu = options.device == "cuda" || options.device == "emulator";
+  Expected<TracedTiles> traced = traceTiles(program, options, onGpu ? "sm_90a" : "cpu", bindings);
+  if (!traced)
+    return traced.error();
+  const mlir::fa::TileGrid &grid = traced->grid;
+  const std::vector<mlir::fa::TileMap> &maps = traced->maps;
   TileReport report;
-  report.batch = grid->batch;
-  report.heads = grid->heads;
+  report.batch = grid.batch;
+  report.heads = grid.heads;
   mlir::fa::TileCounts counts;
   if (validate) {
     const auto visible = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
       return !problem->isMasked() || problem->problem().visible(b, h, i, j);
     };
-    if (std::optional<std::string> fault = mlir::fa::validateTiles(*maps, visible, counts))
+    if (std::optional<std::string> fault = mlir::fa::validateTiles(maps, visible, counts))
       return makeError("tile validation failed: " + *fault);
     if (Status status = problem->status(); !status)
       return status.error();
     report.empty = counts.empty;
   } else {
-    for (const mlir::fa::TileMap &map : *maps)
+    for (const mlir::fa::TileMap &map : maps)
       counts += map.count();
   }
   report.visited = counts.visited();
   report.masked = counts.partial;
   report.skipped = counts.skipped;
   report.summary = counts.describe();
-  if (!maps->empty()) {
-    report.text = maps->front().toText();
-    report.svg = maps->front().toSvg(std::to_string(grid->sq) + " queries, " + std::to_string(grid->sk) +
-                                     " keys: tiles of one head");
+  if (!maps.empty()) {
+    report.text = maps.front().toText();
+    report.svg = maps.front().toSvg(std::to_string(grid.sq) + " queries, " + std::to_string(grid.sk) +
+                                    " keys: tiles of one head");
   }
   return report;
 }

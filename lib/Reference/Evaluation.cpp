@@ -99,6 +99,7 @@ Expected<Evaluation> evaluate(const Problem &problem, const EvaluationOptions &o
   if (options.unfused) {
     result.unfusedOutput.resize(elements);
     result.unfusedLse.resize(rows);
+    result.overflows.resize(rows);
   }
   const std::vector<RowBlock> blocks = makeBlocks(problem, result.rows);
   if (!blocks.empty())

@@ -146,22 +146,40 @@ void RowEvaluator<Element>::computeBound(const RowBlock &block, size_t row, cons
   evaluation.lseNoise[place] = result.lseNoise;
 }
 
+/// Whether a logit leaves the compute type though its exact value is finite: no kernel of this precision can have it.
 template <typename Element>
-void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, const Plain *scores) {
+bool RowEvaluator<Element>::overflows(const RowBlock &block, size_t row, int32_t key, Plain score,
+                                      Exact exactScore) const {
+  Plain logit = score * static_cast<Plain>(problem.scale);
+  Exact exact = exactScore * static_cast<Exact>(problem.scale);
+  if (problem.score) {
+    const int64_t i = queryOf(block, row);
+    logit = static_cast<Plain>(problem.score(logit, block.batch, block.head, i, key));
+    exact = problem.score(static_cast<double>(exact), block.batch, block.head, i, key);
+  }
+  return std::isfinite(exact) && !std::isfinite(logit);
+}
+
+template <typename Element>
+void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, const Plain *scores,
+                                          const Exact *exactScores) {
   // A library without fusion stores scores and weights as tensors: in the input type, or bf16 where that is 8 bits
   // wide.
   const DType input = problem.query.type;
   const DType stored = sizeOf(input) == 1 ? DType::BF16 : input;
   const int64_t i = queryOf(block, row), depthV = problem.depthV();
+  const size_t place = block.first + row;
   std::vector<Plain> weights(seen.size());
   for (size_t n = 0; n < seen.size(); ++n) {
     Plain x = roundTo(stored, roundTo(stored, scores[seen[n]]) * static_cast<Plain>(problem.scale));
     if (problem.score)
       x = roundTo(stored, static_cast<Plain>(problem.score(x, block.batch, block.head, i, seen[n])));
     weights[n] = x;
+    // Narrow stored scores overflow where a fused kernel's do not: only the compute type counts.
+    if (!std::isfinite(x) && !evaluation.overflows[place])
+      evaluation.overflows[place] = overflows(block, row, seen[n], scores[seen[n]], exactScores[seen[n]]);
   }
   const Plain reference = largest(weights);
-  const size_t place = block.first + row;
   double *output = evaluation.unfusedOutput.data() + place * static_cast<size_t>(depthV);
   if (reference == minusInfinity<Plain>) {
     std::fill(output, output + depthV, 0.0);
@@ -200,7 +218,7 @@ template <typename Element> int64_t RowEvaluator<Element>::run(const RowBlock &b
     }
     finishExact(block, row, exactScores.data() + row * stride, std::sqrt(squares));
     if (options.unfused)
-      finishUnfused(block, row, plainScores.data() + row * stride);
+      finishUnfused(block, row, plainScores.data() + row * stride, exactScores.data() + row * stride);
   }
   return pairs;
 }

@@ -41,7 +41,8 @@ private:
   void computeScores(const RowBlock &block, std::vector<T> &queries, std::vector<T> &scores) const;
   void collectSeen(size_t row);
   void finishExact(const RowBlock &block, size_t row, const Exact *scores, double queryNorm);
-  void finishUnfused(const RowBlock &block, size_t row, const Plain *scores);
+  void finishUnfused(const RowBlock &block, size_t row, const Plain *scores, const Exact *exactScores);
+  bool overflows(const RowBlock &block, size_t row, int32_t key, Plain score, Exact exactScore) const;
   void computeBound(const RowBlock &block, size_t row, const std::vector<Exact> &weights, Exact sum);
 };
 

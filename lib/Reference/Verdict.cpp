@@ -123,7 +123,7 @@ std::string reportTensor(const TensorErrors &errors) {
 } // namespace
 
 Expected<Verdict> compare(const Problem &problem, const Evaluation &evaluation, const TensorView &output,
-                          const TensorView *lse) {
+                          const TensorView *lse, const TaintFunction &taint) {
   const int64_t batch = problem.batch(), heads = problem.heads(), queries = problem.queries(), depth = problem.depthV();
   if (Status status = expectShape("the output", output, {batch, heads, queries, depth}); !status)
     return status.error();
@@ -132,20 +132,30 @@ Expected<Verdict> compare(const Problem &problem, const Evaluation &evaluation, 
       return status.error();
   if (evaluation.unfusedLse.size() != evaluation.rows.size())
     return makeError("expected an evaluation with the unfused computation, but it was not asked for");
+  Verdict verdict;
   Collector outputs("output", output.type), lses("lse", lse ? lse->type : DType::F32);
   for (size_t n = 0; n < evaluation.rows.size(); ++n) {
     const int64_t row = evaluation.rows[n];
     const int64_t b = row / queries / heads, h = row / queries % heads, i = row % queries;
+    if (evaluation.overflows[n]) {
+      ++verdict.overflowingRows;
+      continue;
+    }
     for (int64_t d = 0; d < depth; ++d) {
       const size_t at = n * static_cast<size_t>(depth) + static_cast<size_t>(d);
-      outputs.add({b, h, i, d}, evaluation.output[at], evaluation.unfusedOutput[at], output.at({b, h, i, d}),
-                  evaluation.outputBound[n], evaluation.outputNoise[n]);
+      const double actual = output.at({b, h, i, d});
+      if (taint && !std::isfinite(actual) && std::isfinite(evaluation.output[at]) && taint(b, h, i, d)) {
+        ++verdict.taintedElements;
+        continue;
+      }
+      outputs.add({b, h, i, d}, evaluation.output[at], evaluation.unfusedOutput[at], actual, evaluation.outputBound[n],
+                  evaluation.outputNoise[n]);
     }
     if (lse)
       lses.add({b, h, i, 0}, evaluation.lse[n], evaluation.unfusedLse[n], lse->at({b, h, i}), evaluation.lseBound[n],
                evaluation.lseNoise[n]);
   }
-  Verdict verdict;
+  verdict.computeType = nameOf(computeType(problem.query.type));
   verdict.checkedRows = static_cast<int64_t>(evaluation.rows.size());
   verdict.totalRows = evaluation.totalRows;
   const DType input = problem.query.type;
@@ -171,6 +181,12 @@ Expected<Verdict> check(const Problem &problem, const TensorView &output, const 
 std::string Verdict::report() const {
   std::string text = std::string("check ") + (passed() ? "passed" : "FAILED") + ": " + formatCount(checkedRows) +
                      " of " + formatCount(totalRows) + " rows" + (sampled() ? " (sampled)" : "") + "\n";
+  if (overflowingRows)
+    text += "  " + formatCount(overflowingRows) + " rows overflow in this precision (" + computeType +
+            "), as their unfused computation does: not judged\n";
+  if (taintedElements)
+    text += "  " + formatCount(taintedElements) +
+            " output elements are not finite because a visited tile of values is not: allowed on this target\n";
   text += "  " + reportTensor(output);
   if (lse)
     text += "  " + reportTensor(*lse);

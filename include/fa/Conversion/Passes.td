@@ -9,7 +9,7 @@ include "mlir/Pass/PassBase.td"
 //===----------------------------------------------------------------------===//
 
 def ConvertFAToLoopsPass : Pass<"convert-fa-to-loops"> {
-  let summary = "Lower attention tiles to plain scalar loops";
+  let summary = "lower attention tiles to plain scalar loops";
   let description = [{
     The portable lowering: `fa.init`, `fa.step`, `fa.finish`, `fa.load_state`, `fa.store_state` and `fa.combine` become loops over
     `scf`, `arith`, `math` and `memref`, for every element type and every target of LLVM.
@@ -37,7 +37,7 @@ def ConvertFAToLoopsPass : Pass<"convert-fa-to-loops"> {
 }
 
 def LowerNaivePass : Pass<"fa-lower-naive"> {
-  let summary = "Lower fa.attention to the unfused form that materialises all scores";
+  let summary = "lower fa.attention to the unfused form that materialises all scores";
   let description = [{
     The thing to compare with: three passes over a scratch buffer of `B x Hq x Sq x Sk` scores (scores, softmax, product
     with the values), with the numerics of the tiled form.
@@ -59,7 +59,7 @@ def LowerNaivePass : Pass<"fa-lower-naive"> {
 //===----------------------------------------------------------------------===//
 
 def ConvertFALaunchToLLVMPass : Pass<"convert-fa-launch-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "Turn launches in host code into calls of the CPU thread pool";
+  let summary = "turn launches in host code into calls of the CPU thread pool";
   let description = [{
     `fa.launch` becomes a call of the runtime function
     ```
@@ -89,7 +89,7 @@ def ConvertFALaunchToLLVMPass : Pass<"convert-fa-launch-to-llvm", "::mlir::Modul
 //===----------------------------------------------------------------------===//
 
 def ConvertFAToHopperPass : Pass<"convert-fa-to-hopper", "::mlir::ModuleOp"> {
-  let summary = "Lower attention kernels scheduled for sm_90a to warp-specialised hopper kernels";
+  let summary = "lower attention kernels scheduled for sm_90a to warp-specialised hopper kernels";
   let description = [{
     Every kernel whose `fa.schedule` has a `#fa.hopper` target becomes a `gpu.func` of the same name in a `gpu.module`; the
     kernel function stays as a declaration for its launch.

@@ -1,6 +1,7 @@
 // Which tiles the compiled loops of a program visit for one run: pictures, counts, and translation validation against
 // the mask as the user wrote it.
 #pragma once
+#include "fa/Analysis/TileMap.h"
 #include "fa/Execution/Check.h"
 #include "fa/Execution/Compile.h"
 #include "fa/Runtime/Driver.h"
@@ -8,6 +9,17 @@
 #include <string>
 
 namespace fa::execution {
+
+/// What the tile loops of a program visit.
+struct TracedTiles {
+  mlir::fa::TileGrid grid;
+  std::vector<mlir::fa::TileMap> maps; ///< [batch * heads + head]
+};
+
+/// Lowers the program to tile loops (L3) for `target` (cpu or sm_90a) and walks them with the sizes and data of
+/// `bindings`, which are host memory.
+Expected<TracedTiles> traceTiles(const Program &program, const CompileOptions &options, const std::string &target,
+                                 const runtime::Bindings &bindings);
 
 struct TileReport {
   int64_t batch = 0, heads = 0;
@@ -18,9 +30,8 @@ struct TileReport {
   std::string summary;                          ///< `528 of 1024 tiles visited, ...`
 };
 
-/// Lowers the program to tile loops (L3) and walks them with the sizes and data of `bindings`, which are host memory.
-/// With `validate`, looks at every pair: fails, naming tile and pair, if a removed tile holds a visible pair or an
-/// unmasked tile a hidden one.
+/// traceTiles, drawn and counted. With `validate`, looks at every pair: fails, naming tile and pair, if a removed tile
+/// holds a visible pair or an unmasked tile a hidden one.
 Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &options,
                                   const runtime::Bindings &bindings, bool validate);
 

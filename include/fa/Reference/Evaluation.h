@@ -27,6 +27,9 @@ struct Evaluation {
   std::vector<double> lseBound;                  ///< [rows]
   /// [rows]: effect of logits that are off by 4 unit roundoffs of their own size; part of atol.
   std::vector<double> outputNoise, lseNoise;
+  /// [rows]: the logit of a visible pair is finite in exact arithmetic and is not in the compute type. Empty unless
+  /// `unfused`.
+  std::vector<uint8_t> overflows;
   int64_t visiblePairs = 0; ///< (row, key) pairs seen by the evaluated rows
 
   bool sampled() const { return static_cast<int64_t>(rows.size()) < totalRows; }

@@ -3,6 +3,7 @@
 #pragma once
 #include "fa/Reference/Evaluation.h"
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -38,6 +39,9 @@ struct Verdict {
   TensorErrors output;
   std::optional<TensorErrors> lse;
   int64_t checkedRows = 0, totalRows = 0;
+  int64_t overflowingRows = 0; ///< of the checked ones: not judged (Evaluation::overflows)
+  int64_t taintedElements = 0; ///< of the output: not finite where `taint` allows it
+  std::string computeType;     ///< in which rows overflow
 
   bool sampled() const { return checkedRows < totalRows; }
   bool passed() const { return output.passed() && (!lse || lse->passed()); }
@@ -45,10 +49,14 @@ struct Verdict {
   std::string report() const;
 };
 
+/// Whether a target may make element (b, h, i, d) of the output infinite or NaN because of a value that the row does
+/// not see (docs/Numerics.md, section 3).
+using TaintFunction = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t d)>;
+
 /// Compares kernel results with an evaluation that has the unfused part. `output` is [B, Hq, Sq, Dv], `lse` [B, Hq, Sq]
 /// or null; any type, any strides.
 Expected<Verdict> compare(const Problem &problem, const Evaluation &evaluation, const TensorView &output,
-                          const TensorView *lse = nullptr);
+                          const TensorView *lse = nullptr, const TaintFunction &taint = {});
 
 /// evaluate, then compare; output types are taken from the tensors.
 Expected<Verdict> check(const Problem &problem, const TensorView &output, const TensorView *lse = nullptr,

@@ -34,24 +34,6 @@ Expected<std::vector<uint64_t>> parseSeeds(const std::string &text) {
   return seeds;
 }
 
-Status parseChecks(const std::string &text, emulator::Options &options) {
-  const bool all = text == "all";
-  options.checkRaces = options.checkMemory = options.checkRegisters = options.checkProtocol = all;
-  if (all || text == "none")
-    return Status::success();
-  for (const std::string &check : split(text, ',')) {
-    bool *flag = check == "races"       ? &options.checkRaces
-                 : check == "memory"    ? &options.checkMemory
-                 : check == "registers" ? &options.checkRegisters
-                 : check == "protocol"  ? &options.checkProtocol
-                                        : nullptr;
-    if (!flag)
-      return makeError("expected checks out of races, memory, registers, protocol, or all, or none, but got " + check);
-    *flag = true;
-  }
-  return Status::success();
-}
-
 Expected<std::vector<uint8_t>> encode(const TensorMapSpec &spec, const std::string &where) {
   const auto map = emulator::makeTensorMap({.type = spec.type, .rank = spec.rank, .base = spec.base,
                                             .sizes = spec.sizes, .strides = spec.strides, .box = spec.box,
@@ -118,7 +100,7 @@ std::optional<Failure> Session::prepare(const EmulatorToolOptions &given) {
   if (!seeds)
     return Failure{seeds.message()};
   seedList = *seeds;
-  if (Status status = parseChecks(options.checks, emulatorOptions); !status)
+  if (Status status = emulator::selectChecks(options.checks, ',', emulatorOptions); !status)
     return Failure{status.message()};
   if (options.arithmetic != "fast" && options.arithmetic != "h100")
     return Failure{"expected arithmetic fast or h100, but got " + options.arithmetic};

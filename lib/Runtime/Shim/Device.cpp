@@ -37,22 +37,8 @@ Status applyOption(const std::string &option, runtime::emulator::Options &option
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool isNumber = !value.empty() && error == std::errc() && end == value.data() + value.size();
-  if (key == "check") {
-    options.checkRaces = options.checkMemory = options.checkRegisters = options.checkProtocol = value == "all";
-    if (value == "all" || value == "none")
-      return Status::success();
-    for (const std::string &check : split(value, '+')) {
-      bool *flag = check == "races"       ? &options.checkRaces
-                   : check == "memory"    ? &options.checkMemory
-                   : check == "registers" ? &options.checkRegisters
-                   : check == "protocol"  ? &options.checkProtocol
-                                          : nullptr;
-      if (!flag)
-        return makeError("expected checks races, memory, registers, protocol, all or none, but got " + check);
-      *flag = true;
-    }
-    return Status::success();
-  }
+  if (key == "check")
+    return runtime::emulator::selectChecks(value, '+', options);
   if (key == "arithmetic" && (value == "fast" || value == "h100")) {
     options.h100Arithmetic = value == "h100";
     return Status::success();

@@ -274,6 +274,83 @@ TEST(Verdict, F64KernelsAreHeldNearMachinePrecision) {
   EXPECT_FALSE(v->passed());
 }
 
+/// Row 3 has logits near 1e60: finite in exact arithmetic, infinite in f32. It is not judged; all others are.
+TEST(Verdict, RowsThatOverflowTheComputeTypeAreNotJudged) {
+  for (DType type : {DType::F32, DType::BF16}) {
+    TestProblem t(type, 8, 16, 4);
+    t.random(5);
+    for (size_t d = 0; d < 4; ++d) {
+      t.q.set(3 * 4 + d, 1e30);
+      t.k.set(9 * 4 + d, 1e30);
+    }
+    t.problem.visible = [](int64_t, int64_t, int64_t i, int64_t j) { return j != 9 || i == 3; };
+    Checked c(t, type);
+    OnlineKernel{}.run(t.problem, c.o, c.lse);
+    EXPECT_FALSE(std::isfinite(c.lse.get(3)));
+    const Verdict v = c.check(t.problem);
+    EXPECT_TRUE(v.passed()) << v.report();
+    EXPECT_EQ(v.overflowingRows, 1);
+    EXPECT_NE(v.report().find("1 rows overflow in this precision (f32)"), std::string::npos) << v.report();
+    c.o.set(2 * 4, 7);
+    EXPECT_FALSE(c.check(t.problem).passed()) << "another row is still judged";
+    c.o.set(2 * 4, std::numeric_limits<double>::quiet_NaN());
+    EXPECT_FALSE(c.check(t.problem).passed());
+  }
+}
+
+/// Scores of 524288 do not fit f16, in which a library stores them, but a fused kernel keeps them in f32.
+TEST(Verdict, OverflowOfStoredScoresIsJudged) {
+  TestProblem t(DType::F16, 2, 8, 128);
+  t.random(1);
+  t.q.fill(64);
+  t.k.fill(64);
+  Checked c(t, DType::F16);
+  OnlineKernel{}.run(t.problem, c.o, c.lse);
+  const Verdict honest = c.check(t.problem);
+  EXPECT_TRUE(honest.passed()) << honest.report();
+  EXPECT_EQ(honest.overflowingRows, 0);
+  c.o.fill(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_FALSE(c.check(t.problem).passed());
+}
+
+/// A score function may bring an infinite dot product back: then there is a result, and it is judged.
+TEST(Verdict, ACappedOverflowIsJudged) {
+  TestProblem t(DType::F32, 2, 8, 4);
+  t.random(2);
+  t.q.fill(1e30);
+  t.k.fill(1e30);
+  t.problem.score = [](double s, int64_t, int64_t, int64_t, int64_t) { return 20 * std::tanh(s / 20); };
+  Checked c(t, DType::F32);
+  OnlineKernel{}.run(t.problem, c.o, c.lse);
+  const Verdict v = c.check(t.problem);
+  EXPECT_EQ(v.overflowingRows, 0);
+  EXPECT_TRUE(v.passed()) << v.report();
+}
+
+TEST(Verdict, TaintIsAllowedWhereTheTargetSaysSo) {
+  TestProblem t(DType::F32, 8, 16, 4);
+  t.random(6);
+  Checked c(t, DType::F32);
+  OnlineKernel{}.run(t.problem, c.o, c.lse);
+  c.o.set(5 * 4 + 2, std::numeric_limits<double>::quiet_NaN());
+  EvaluationOptions options;
+  options.outputType = options.lseType = DType::F32;
+  const auto evaluation = evaluate(t.problem, options);
+  ASSERT_TRUE(evaluation) << evaluation.message();
+  const TensorView o = c.o.view(), lse = c.lse.view();
+  EXPECT_FALSE(compare(t.problem, *evaluation, o, &lse)->passed());
+  const auto only = [](int64_t row, int64_t column) {
+    return [=](int64_t, int64_t, int64_t i, int64_t d) { return i == row && d == column; };
+  };
+  EXPECT_FALSE(compare(t.problem, *evaluation, o, &lse, only(5, 1))->passed());
+  EXPECT_FALSE(compare(t.problem, *evaluation, o, &lse, only(4, 2))->passed());
+  const auto allowed = compare(t.problem, *evaluation, o, &lse, only(5, 2));
+  EXPECT_TRUE(allowed->passed()) << allowed->report();
+  EXPECT_EQ(allowed->taintedElements, 1);
+  c.lse.set(5, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_FALSE(compare(t.problem, *evaluation, o, &lse, only(5, 2))->passed()) << "the LSE does not depend on V";
+}
+
 TEST(Verdict, OverflowOfTheOutputTypeIsExpected) {
   TestProblem t(DType::F32, 1, 1, 1);
   t.v.fill(1e5);

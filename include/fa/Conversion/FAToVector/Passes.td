@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertFAToVectorPass : Pass<"convert-fa-to-vector", "::mlir::ModuleOp"> {
-  let summary = "tiles with an online softmax become blocked vector code for CPUs";
+  let summary = "turn tiles with an online softmax into blocked vector code for CPUs";
   let description = [{
     Computes the transposed scores S^T[key][query] with queries on vector lanes: keys and values are read in place as
     scalars that are broadcast, only queries are packed (once per query tile), no operation is horizontal, and the

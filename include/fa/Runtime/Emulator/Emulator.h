@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fa::runtime::emulator {
@@ -42,6 +43,10 @@ struct Options {
   unsigned maxReports = 100; ///< distinct findings kept per launch
   uint64_t maxMemory = 0;    ///< bytes of device memory; 0: 80 GiB
 };
+
+/// Switches on exactly the checks that a list such as `races,memory` names: races, memory, registers, protocol; or `all`,
+/// or `none`. Fails with the list of names.
+Status selectChecks(std::string_view list, char separator, Options &options);
 
 /// A launch in the driver API's terms.
 struct LaunchRequest {

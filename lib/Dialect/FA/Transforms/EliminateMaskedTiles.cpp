@@ -15,51 +15,35 @@ using namespace mlir::fa;
 
 namespace {
 /// Rewrites one tile loop.
-class Eliminator {
+class Eliminator : TileLoopRewriter {
 public:
-  Eliminator(TileLoop tiles, const MaskAnalysis &analysis, bool useTest)
-      : tiles(tiles), analysis(analysis), builder(tiles.loop), loc(tiles.step.getLoc()),
-        useTest(useTest && analysis.wantsTest()) {}
+  Eliminator(const TileLoop &tiles, const MaskAnalysis &analysis, bool useTest)
+      : TileLoopRewriter(tiles), analysis(analysis), useTest(useTest && analysis.wantsTest()) {}
 
   void run() {
-    BuiltOperations built;
-    builder.setListener(&built);
     bool everyTile = tiles.coversEveryTile();
     MaskAnalysis::Symbols symbols = analysis.materializeSymbols(builder, loc, tiles.context(builder));
     std::vector<std::vector<TileSegment<Value>>> runs = analysis.materializeRuns(builder, loc, symbols);
-    SmallVector<Value> states(tiles.loop.getInitArgs());
     for (auto [number, run] : llvm::enumerate(runs)) {
       Value lower = run.front().lower, upper = run.back().upper;
       if (!everyTile) { // the loop walked a part of the tiles: it keeps to it
         lower = arith::MaxSIOp::create(builder, loc, lower, tiles.loop.getLowerBound());
         upper = arith::MinSIOp::create(builder, loc, upper, tiles.loop.getUpperBound());
       }
-      scf::ForOp loop = emitLoop(lower, upper, states);
+      scf::ForOp loop = appendLoop();
+      loop.setLowerBound(lower);
+      loop.setUpperBound(upper);
       if (everyTile && !analysis.isFallback())
         loop->setAttr(runAttrName, builder.getI64IntegerAttr(number));
       if (useTest)
         guardBody(loop, symbols);
-      states.assign(loop.result_begin(), loop.result_end());
     }
-    tiles.loop.replaceAllUsesWith(states);
-    tiles.loop.erase();
-    built.eraseUnused();
+    replaceLoop();
   }
 
 private:
-  TileLoop tiles;
   const MaskAnalysis &analysis;
-  OpBuilder builder;
-  Location loc;
   bool useTest;
-
-  scf::ForOp emitLoop(Value lower, Value upper, ValueRange states) {
-    auto loop = cast<scf::ForOp>(builder.clone(*tiles.loop));
-    loop.setLowerBound(lower);
-    loop.setUpperBound(upper);
-    loop.getInitArgsMutable().assign(states);
-    return loop;
-  }
 
   /// Puts the body under the per-tile test; a skipped tile passes the state on.
   void guardBody(scf::ForOp loop, const MaskAnalysis::Symbols &symbols) {

@@ -16,32 +16,22 @@ using Segment = TileSegment<Value>;
 
 namespace {
 /// Rewrites one tile loop.
-class Peeler {
+class Peeler : TileLoopRewriter {
 public:
-  Peeler(TileLoop tiles, const MaskAnalysis &analysis, bool descending)
-      : tiles(tiles), analysis(analysis), builder(tiles.loop), loc(tiles.step.getLoc()), descending(descending) {}
+  Peeler(const TileLoop &tiles, const MaskAnalysis &analysis, bool descending)
+      : TileLoopRewriter(tiles), analysis(analysis), descending(descending) {}
 
   void run() {
-    BuiltOperations built;
-    builder.setListener(&built);
     std::vector<Segment> segments = materializeSegments();
     if (descending)
       std::reverse(segments.begin(), segments.end());
-    SmallVector<Value> states(tiles.loop.getInitArgs());
-    for (const Segment &segment : segments) {
-      scf::ForOp loop = emitLoop(segment, states);
-      states.assign(loop.result_begin(), loop.result_end());
-    }
-    tiles.loop.replaceAllUsesWith(states);
-    tiles.loop.erase();
-    built.eraseUnused();
+    for (const Segment &segment : segments)
+      emitLoop(segment);
+    replaceLoop();
   }
 
 private:
-  TileLoop tiles;
   const MaskAnalysis &analysis;
-  OpBuilder builder;
-  Location loc;
   bool descending;
 
   std::vector<Segment> materializeSegments() {
@@ -76,10 +66,9 @@ private:
     return segments;
   }
 
-  scf::ForOp emitLoop(const Segment &segment, ValueRange states) {
-    auto loop = cast<scf::ForOp>(builder.clone(*tiles.loop));
+  void emitLoop(const Segment &segment) {
+    scf::ForOp loop = appendLoop();
     loop->removeAttr(runAttrName);
-    loop.getInitArgsMutable().assign(states);
     if (descending)
       walkDown(loop, segment);
     else {
@@ -92,7 +81,6 @@ private:
       step.getMask().getBlocks().clear();
       step.setFull(true);
     }
-    return loop;
   }
 
   /// From the diagonal down: iv = 0 .. upper - lower, tile = upper - 1 - iv.

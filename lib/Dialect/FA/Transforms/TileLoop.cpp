@@ -77,11 +77,24 @@ bool TileLoop::coversEveryTile() {
   return dim && dim.getSource() == buffer && dim.getConstantIndex() == 2 && map.getResult(0) == size.ceilDiv(tile);
 }
 
-void BuiltOperations::eraseUnused() {
-  for (Operation *op : llvm::reverse(operations))
+TileLoopRewriter::TileLoopRewriter(const TileLoop &tiles)
+    : tiles(tiles), builder(tiles.loop), loc(this->tiles.step.getLoc()), states(this->tiles.loop.getInitArgs()) {
+  builder.setListener(this);
+}
+
+scf::ForOp TileLoopRewriter::appendLoop() {
+  auto loop = cast<scf::ForOp>(builder.clone(*tiles.loop));
+  loop.getInitArgsMutable().assign(states);
+  states.assign(loop.result_begin(), loop.result_end());
+  return loop;
+}
+
+void TileLoopRewriter::replaceLoop() {
+  tiles.loop.replaceAllUsesWith(states);
+  tiles.loop.erase();
+  for (Operation *op : llvm::reverse(built))
     if (isOpTriviallyDead(op))
       op->erase();
-  operations.clear();
 }
 
 void fa::remarkBounds(StepOp step, const MaskAnalysis &analysis) {

@@ -29,14 +29,25 @@ inline constexpr llvm::StringLiteral runAttrName = "fa.run";
 /// Every loop of `root` in which tiles can be eliminated, in order.
 SmallVector<TileLoop> findTileLoops(Operation *root);
 
-/// Records what is built, so that what nobody uses can be erased again.
-class BuiltOperations : public OpBuilder::Listener {
+/// Replaces a tile loop by a chain of loops that hand the state on, and erases what was built for it and nobody uses.
+class TileLoopRewriter : public OpBuilder::Listener {
 public:
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { operations.push_back(op); }
-  void eraseUnused();
+  explicit TileLoopRewriter(const TileLoop &tiles);
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { built.push_back(op); }
+
+protected:
+  TileLoop tiles;
+  OpBuilder builder; ///< in front of the loop
+  Location loc;
+
+  /// A copy of the loop that goes on from the chain's last state; its bounds are those of the original.
+  scf::ForOp appendLoop();
+  /// The chain takes the place of the loop.
+  void replaceLoop();
 
 private:
-  std::vector<Operation *> operations;
+  SmallVector<Value> states;
+  std::vector<Operation *> built;
 };
 
 /// A remark on the step: the bounds, and why they are conservative where they are.

@@ -26,7 +26,7 @@ def ExpandMasksPass : Pass<"fa-expand-masks"> {
 }
 
 def FoldQueryGroupsPass : Pass<"fa-fold-query-groups"> {
-  let summary = "query heads that share keys become rows of one query tile";
+  let summary = "make query heads that share keys rows of one query tile";
   let description = [{
     For decoding with grouped heads: one query against many keys reads each key once for the whole group instead of once for
     each query head, and fills G lanes instead of one.
@@ -71,7 +71,7 @@ def SelectSchedulePass : Pass<"fa-select-schedule"> {
 }
 
 def ReportTrafficPass : Pass<"fa-report-traffic"> {
-  let summary = "remarks with the bytes that attention moves to and from memory";
+  let summary = "report the bytes that attention moves to and from memory";
   let description = [{
     Requires: a schedule (`fa-select-schedule`) and static sizes; otherwise a remark says what is missing. Guarantees: one remark for
     each form (unfused, FlashAttention-1, FlashAttention-2) with the bytes of the traffic model, the touches of N x N matrices, and
@@ -85,7 +85,7 @@ def ReportTrafficPass : Pass<"fa-report-traffic"> {
 }
 
 def TileAttentionPass : Pass<"fa-tile-attention"> {
-  let summary = "attention becomes loops over tiles with an online softmax";
+  let summary = "turn attention into loops over tiles with an online softmax";
   let description = [{
     Requires: memref form, no named masks (`fa-expand-masks`), a schedule (`fa-select-schedule`), a static depth.
     Guarantees: `fa.attention` is replaced by an `scf.forall` over (batch, head, query tile) of `fa.init`, an `scf.for` over
@@ -109,7 +109,7 @@ def TileAttentionPass : Pass<"fa-tile-attention"> {
 }
 
 def EliminateMaskedTilesPass : Pass<"fa-eliminate-masked-tiles"> {
-  let summary = "loop bounds from the mask: no fully masked tile is visited";
+  let summary = "bound tile loops by the mask: no fully masked tile is visited";
   let description = [{
     Requires: tile loops as `fa-tile-attention` builds them (any order). Guarantees: the loop over the tiles of a step with a
     mask visits only tiles that may hold a visible pair, in one loop per run of such tiles; bounds are affine and arith
@@ -138,7 +138,7 @@ def EliminateMaskedTilesPass : Pass<"fa-eliminate-masked-tiles"> {
 }
 
 def PeelMaskedTilesPass : Pass<"fa-peel-masked-tiles"> {
-  let summary = "full tiles run in a loop whose step has no mask";
+  let summary = "run full tiles in a loop whose step has no mask";
   let description = [{
     Requires: tile loops, best after `fa-eliminate-masked-tiles`. Guarantees: every loop is cut into loops of full tiles, whose
     step is marked `full` and has no mask region, and loops of partial ones, whose step keeps it. A step without a mask is
@@ -184,7 +184,7 @@ def ValidateTilesPass : Pass<"fa-validate-tiles", "::mlir::ModuleOp"> {
 }
 
 def OutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "scf.forall becomes a kernel function over a grid and a launch";
+  let summary = "turn scf.forall into a kernel function over a grid and a launch";
   let description = [{
     Requires: an `scf.forall` that starts at 0 with step 1 and has no shared outputs. Guarantees: each outermost one became a function
     marked `fa.kernel`, (block number, arguments) -> effects, and an `fa.launch`. Constants, dims, index arithmetic and views are
