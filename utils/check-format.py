@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Whether every C++ file of the source tree is as clang-format 22 writes it.
+"""Whether every C++ file of the source tree, or of some of its folders, is as clang-format 22 writes it.
 
-usage: check-format.py [--fix] [--root FOLDER] [--clang-format PROGRAM]
+usage: check-format.py [--fix] [--root FOLDER] [--clang-format PROGRAM] [FOLDER...]
 
 Prints the files that differ; --fix rewrites them. Inputs of tests are left alone. Exit code 1 where something differs.
 """
@@ -14,8 +14,8 @@ import sys
 FOLDERS = ("bench", "include", "lib", "test", "tools")
 
 
-def sources(root):
-    for folder in FOLDERS:
+def sources(root, chosen):
+    for folder in chosen:
         for path, folders, files in os.walk(os.path.join(root, folder)):
             folders[:] = [name for name in folders if name != "Inputs"]
             yield from (os.path.join(path, name) for name in files if name.endswith((".cpp", ".h", ".c")))
@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--fix", action="store_true")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser.add_argument("--clang-format", default="clang-format-22")
+    parser.add_argument("folders", nargs="*", default=FOLDERS)
     options = parser.parse_args()
 
     def differs(path):
@@ -36,7 +37,7 @@ def main() -> int:
                 file.write(after)
         return before != after
 
-    paths = sorted(sources(options.root))
+    paths = sorted(sources(options.root, options.folders))
     if not paths:
         print(f"expected C++ files below {options.root}, but found none", file=sys.stderr)
         return 1

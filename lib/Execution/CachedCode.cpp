@@ -32,9 +32,10 @@ bool fromArray(const json::Object &object, llvm::StringRef name, std::vector<std
 std::string keyOf(const Program &program, const CompileOptions &options) {
   std::string key;
   llvm::raw_string_ostream stream(key);
-  stream << "compiler " << compilerBuildId() << " descriptor " << LaunchDescriptor::currentVersion << "\nlowering " << options.lowering << "\nschedule " << options.schedule
-         << "\ntile_q " << options.tileQ << " tile_kv " << options.tileKv << " order " << options.order << "\ncpu "
-         << llvm::sys::getProcessTriple() << ' ' << llvm::sys::getHostCPUName();
+  stream << "compiler " << compilerBuildId() << " descriptor " << LaunchDescriptor::currentVersion << "\nlowering "
+         << options.lowering << "\nschedule " << options.schedule << "\ntile_q " << options.tileQ << " tile_kv "
+         << options.tileKv << " order " << options.order << "\ncpu " << llvm::sys::getProcessTriple() << ' '
+         << llvm::sys::getHostCPUName();
   if (!options.cpu.empty())
     stream << " for " << options.cpu;
   std::vector<std::string> features;

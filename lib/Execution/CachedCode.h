@@ -21,8 +21,8 @@ struct CachedCode {
   static std::optional<CachedCode> deserialize(const std::string &text);
 };
 
-/// The kernel cache as one compilation uses it. A cache that does not work costs time, never the result: the reason is kept
-/// for the report.
+/// The kernel cache as one compilation uses it. A cache that does not work costs time, never the result: the reason is
+/// kept for the report.
 class CodeCache {
 public:
   CodeCache(const Program &program, const CompileOptions &options);

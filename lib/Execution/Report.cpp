@@ -35,16 +35,16 @@ json::Value number(double value) { return std::isfinite(value) ? json::Value(val
 
 json::Object toObject(const reference::TensorErrors &errors) {
   return json::Object{{"max_error", number(errors.maxError)},
-          {"max_bar", number(errors.maxBar)},
-          {"unfused_max_error", number(errors.unfusedMaxError)},
-          {"rms_error", number(errors.rmsError)},
-          {"rms_bar", number(errors.rmsBar)},
-          {"unfused_rms_error", number(errors.unfusedRmsError)},
-          {"mean_error", number(errors.meanError)},
-          {"bound", number(errors.largestBound)},
-          {"bound_ratio", number(errors.boundRatio)},
-          {"non_finite_mismatches", errors.nonFiniteMismatches},
-          {"passed", errors.passed()}};
+                      {"max_bar", number(errors.maxBar)},
+                      {"unfused_max_error", number(errors.unfusedMaxError)},
+                      {"rms_error", number(errors.rmsError)},
+                      {"rms_bar", number(errors.rmsBar)},
+                      {"unfused_rms_error", number(errors.unfusedRmsError)},
+                      {"mean_error", number(errors.meanError)},
+                      {"bound", number(errors.largestBound)},
+                      {"bound_ratio", number(errors.boundRatio)},
+                      {"non_finite_mismatches", errors.nonFiniteMismatches},
+                      {"passed", errors.passed()}};
 }
 
 json::Object compiledObject(const CompileReport &compiled) {
@@ -56,16 +56,16 @@ json::Object compiledObject(const CompileReport &compiled) {
   for (const std::string &remark : compiled.remarks)
     remarks.push_back(remark);
   return json::Object{{"device", compiled.device},
-          {"target", compiled.target},
-          {"lowering", compiled.lowering},
-          {"choice", compiled.choice},
-          {"device_choice", compiled.deviceChoice},
-          {"schedule", compiled.schedule},
-          {"kernels", std::move(kernels)},
-          {"stages", std::move(stages)},
-          {"seconds", compiled.seconds()},
-          {"cache", compiled.cache},
-          {"remarks", std::move(remarks)}};
+                      {"target", compiled.target},
+                      {"lowering", compiled.lowering},
+                      {"choice", compiled.choice},
+                      {"device_choice", compiled.deviceChoice},
+                      {"schedule", compiled.schedule},
+                      {"kernels", std::move(kernels)},
+                      {"stages", std::move(stages)},
+                      {"seconds", compiled.seconds()},
+                      {"cache", compiled.cache},
+                      {"remarks", std::move(remarks)}};
 }
 
 /// Bytes of each tensor, as the traffic model counts them.
@@ -89,8 +89,8 @@ json::Object ranObject(const RunReport &ran) {
     seconds.push_back(time);
   json::Object object{{"seconds", std::move(seconds)}, {"median", ran.median()}};
   if (ran.tiles)
-    object["tiles"] = json::Object{
-        {"full", ran.tiles->full}, {"masked", ran.tiles->masked}, {"skipped", ran.tiles->skipped}};
+    object["tiles"] =
+        json::Object{{"full", ran.tiles->full}, {"masked", ran.tiles->masked}, {"skipped", ran.tiles->skipped}};
   if (ran.traffic)
     object["traffic"] = trafficObject(*ran.traffic, *ran.naiveTraffic);
   if (ran.visiblePairs)

@@ -338,8 +338,8 @@ Expected<RunReport> run(const Program &program, CompiledAttention &kernel, const
     Expected<reference::TaintFunction> taint = taintOf(program, *problem, kernel.report(), *bindings);
     if (!taint)
       return taint.error();
-    Expected<reference::Verdict> verdict = reference::compare(
-        problem->problem(), *evaluation, problem->output(), problem->lse() ? &*problem->lse() : nullptr, *taint);
+    Expected<reference::Verdict> verdict = reference::compare(problem->problem(), *evaluation, problem->output(),
+                                                              problem->lse() ? &*problem->lse() : nullptr, *taint);
     if (!verdict)
       return verdict.error();
     report.verdict = std::move(*verdict);

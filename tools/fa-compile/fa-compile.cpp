@@ -71,7 +71,8 @@ int main(int argc, char **argv) {
   app.add_option("--schedule", options.compile.schedule, "a whole #fa.schedule<...> attribute");
   app.add_option("--tile-q", options.compile.tileQ, "query rows per tile (default: machine model)");
   app.add_option("--tile-kv", options.compile.tileKv, "keys per tile (default: machine model)");
-  app.add_option("--ptxas", options.ptxas, "with --target=sm_90a: path of ptxas, or `none` (default: PATH, then CUDA_HOME)");
+  app.add_option("--ptxas", options.ptxas,
+                 "with --target=sm_90a: path of ptxas, or `none` (default: PATH, then CUDA_HOME)");
   app.add_flag("-v,--verbose", verbose, "schedule, times and files on standard error");
   try {
     app.parse(argc, argv);

@@ -6,7 +6,8 @@
 namespace {
 
 constexpr const char *description =
-    "Runs a kernel of a PTX file (sm_90a included: wgmma, TMA, mbarrier) on this CPU and reports races, uninitialised and\n"
+    "Runs a kernel of a PTX file (sm_90a included: wgmma, TMA, mbarrier) on this CPU and reports races, uninitialised "
+    "and\n"
     "out-of-bounds accesses, broken barrier protocols and deadlocks, each with its PTX line, block, warp and lane.\n";
 
 constexpr const char *footer = R"(
@@ -45,20 +46,25 @@ int main(int argc, char **argv) {
   app.add_option("--ptx", options.ptx, "PTX file")->required()->type_name("FILE");
   app.add_flag("--list", options.list, "print the kernels of the file and their parameters, run nothing");
   app.add_option("--entry", options.entry, "kernel to run (default: the only one)")->type_name("NAME");
-  app.add_option("--descriptor", options.descriptor, "launch descriptor (JSON); use --bind for its names")->type_name("FILE");
-  app.add_option("--bind", options.bindings, "NAME=in:.., NAME=out:.., NAME=NUMBER")->type_name("BINDING")->allow_extra_args(false);
+  app.add_option("--descriptor", options.descriptor, "launch descriptor (JSON); use --bind for its names")
+      ->type_name("FILE");
+  app.add_option("--bind", options.bindings, "NAME=in:.., NAME=out:.., NAME=NUMBER")
+      ->type_name("BINDING")
+      ->allow_extra_args(false);
   app.add_option("--grid", options.grid, "blocks: X, X,Y or X,Y,Z")->type_name("SIZE");
   app.add_option("--block", options.block, "threads per block")->type_name("SIZE");
   app.add_option("--cluster", options.cluster, "blocks per cluster")->type_name("SIZE");
   app.add_option("--shared", options.sharedBytes, "dynamic shared memory")->type_name("BYTES");
   app.add_option("--arg", options.arguments, "a kernel argument, see below")->type_name("ARG")->allow_extra_args(false);
   app.add_option("--check", options.checks, "races,memory,registers,protocol or all or none")->type_name("LIST");
-  app.add_option("--seed", options.seeds, "schedule: 0 round-robin, else adversarial; N..M runs a range")->type_name("N");
+  app.add_option("--seed", options.seeds, "schedule: 0 round-robin, else adversarial; N..M runs a range")
+      ->type_name("N");
   app.add_option("--arithmetic", options.arithmetic, "tensor cores: fast (f32 FMA) or h100 (exact truncation)");
   app.add_option("--budget", options.budget, "warp instructions before a kernel counts as endless")->type_name("N");
   app.add_option("--threads", options.threads, "host threads (default: all cores)")->type_name("N");
   app.add_flag("--stats", options.stats, "print counters: bytes per buffer, bank conflicts, opcode mix");
-  app.add_flag("--mutate", options.mutate, "drop or weaken each synchronisation in turn and tell which changes no check notices");
+  app.add_flag("--mutate", options.mutate,
+               "drop or weaken each synchronisation in turn and tell which changes no check notices");
   app.add_option("--trace", options.trace, "write a Chrome trace of the first seed")->type_name("FILE");
   app.add_option("--format", options.format, "text or json");
   try {

@@ -66,9 +66,10 @@ Status oneOf(const char *flag, const std::string &value, std::initializer_list<c
 
 class Parser {
 public:
-  Parser() : app("Compiles an attention kernel, runs it and checks the result against a float64 reference.\n"
-                 "The problem comes from a .mlir FILE or from flags.",
-                 "fa-run") {
+  Parser()
+      : app("Compiles an attention kernel, runs it and checks the result against a float64 reference.\n"
+            "The problem comes from a .mlir FILE or from flags.",
+            "fa-run") {
     app.footer(footer);
     app.get_formatter()->column_width(38);
     addProblem();
@@ -127,7 +128,8 @@ void Parser::addProblem() {
   problem("--window", texts.window, "LEFT,RIGHT[,CORNER]: keys before and after, inclusive; `none` is unlimited");
   problem("--scale", spec.scale, "factor of the dot products (default 1/sqrt(depth))");
   problem("--softcap", spec.softcap, "cap of scores: cap * tanh(score / cap)");
-  alibi = problem("--alibi", texts.alibi, "[CORNER]: subtract slope[head] * distance from i (top_left) or i + seq_kv - seq_q");
+  alibi = problem("--alibi", texts.alibi,
+                  "[CORNER]: subtract slope[head] * distance from i (top_left) or i + seq_kv - seq_q");
   alibi->expected(0, 1);
   problem("--bias", texts.bias, "add a tensor of this shape: sizes, or B, H, Q, K, or 1, joined by x (1xHx1xK, QxK)");
   problem("--layout", texts.layout, "bhsd, or bshd (sequence outside of heads in memory)");
@@ -150,7 +152,8 @@ void Parser::addFile() {
 void Parser::addData() {
   CLI::Option *options[] = {
       list("--fill", texts.fills,
-           "NAME=KIND: normal (default), normal:MEAN,DEVIATION, uniform:LOW,HIGH, integers:LOW,HIGH, zeros, ones, value:X, "
+           "NAME=KIND: normal (default), normal:MEAN,DEVIATION, uniform:LOW,HIGH, integers:LOW,HIGH, zeros, ones, "
+           "value:X, "
            "nan, inf, arange, index:DIM, pow2, documents:COUNT, alibi"),
       list("--set", texts.elements, "NAME[I,J,*]=X: single elements, after --fill"),
       list("--input", texts.inputs, "NAME=FILE.npy (bf16 as raw <u2)"),
@@ -181,25 +184,28 @@ void Parser::addCompile() {
           ->take_all(),
       app.add_flag("--remarks", flags.remarks, "print what passes have to say"),
       app.add_flag("--validate", flags.validate, "confirm, pair by pair, that no tile was removed or unmasked wrongly"),
-      app.add_option("--tile-map", flags.tileMap, "[FILE.svg]: draw the tiles of one head, to the file or as text")->expected(0, 1)};
+      app.add_option("--tile-map", flags.tileMap, "[FILE.svg]: draw the tiles of one head, to the file or as text")
+          ->expected(0, 1)};
   for (CLI::Option *option : options)
     option->group("Compilation");
 }
 
 void Parser::addOutput() {
   CLI::Option *options[] = {
-      app.add_option("--repeat", flags.run.repeat, "timed runs; the median is reported (default 1); on the emulator each under another schedule"),
+      app.add_option("--repeat", flags.run.repeat,
+                     "timed runs; the median is reported (default 1); on the emulator each under another schedule"),
       app.add_flag("--check,!--no-check", flags.run.check, "compare with the reference (default)"),
       app.add_option("--check-rows", flags.run.checkRows, "check this many random rows only (default: all)"),
-      app.add_flag("--traffic", flags.run.traffic, "print bytes moved: this run by tensor, and all forms at N = 128 .. 4096"),
+      app.add_flag("--traffic", flags.run.traffic,
+                   "print bytes moved: this run by tensor, and all forms at N = 128 .. 4096"),
       app.add_option("--format", texts.format, "table or json (default table)")};
   for (CLI::Option *option : options)
     option->group("Check and report");
 }
 
 void Parser::addLesson() {
-  CLI::Option *lesson =
-      app.add_flag("--lesson", flags.lesson, "FlashAttention in seven demonstrations on executed kernels, no problem needed");
+  CLI::Option *lesson = app.add_flag("--lesson", flags.lesson,
+                                     "FlashAttention in seven demonstrations on executed kernels, no problem needed");
   for (CLI::Option *option : app.get_options())
     if (const std::string name = option->get_name();
         option != lesson && name != "--help" && name != "--device" && name != "--lowering" && name != "--threads")
@@ -374,7 +380,8 @@ Status Parser::finish() {
   if (flags.run.repeat < 1 || flags.run.repeat > 1000000)
     return makeError("expected --repeat between 1 and 1000000, but got " + std::to_string(flags.run.repeat));
   if (flags.run.checkRows < 0)
-    return makeError("expected --check-rows of at least 1, or 0 for all, but got " + std::to_string(flags.run.checkRows));
+    return makeError("expected --check-rows of at least 1, or 0 for all, but got " +
+                     std::to_string(flags.run.checkRows));
   if (flags.compile.threads > 4096)
     return makeError("expected --threads between 1 and 4096, but got " + std::to_string(flags.compile.threads));
   flags.json = texts.format == "json";

@@ -19,7 +19,7 @@ struct Flags {
   bool json = false, remarks = false;
   bool validate = false;              ///< compare visited tiles with the mask, pair by pair
   std::optional<std::string> tileMap; ///< file for the picture; empty: on the terminal
-  bool lesson = false; ///< no problem: the demonstrations instead
+  bool lesson = false;                ///< no problem: the demonstrations instead
 };
 
 /// Flags, or the exit code after help or an error was printed (0 for --help, 2 for a usage error).

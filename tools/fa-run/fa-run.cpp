@@ -45,7 +45,8 @@ Status lookAtTiles(const Flags &flags, const execution::Program &program) {
     out << tiles->text;
   out << "tiles     " << tiles->summary << "\n";
   if (flags.validate)
-    out << "validated every removed tile is empty, every unmasked one full; " << tiles->empty << " of the visited are empty\n";
+    out << "validated every removed tile is empty, every unmasked one full; " << tiles->empty
+        << " of the visited are empty\n";
   return Status::success();
 }
 

@@ -65,8 +65,9 @@ Expected<bool> runLesson(std::ostream &out, const CompileOptions &options) {
       {"What the tiled form is for: memory traffic", lesson::trafficIsLinear},
   };
   if (options.lowering == "naive")
-    return makeError("expected --lowering auto, loops or vector, because the lesson compares tiled forms with the naive one, "
-                     "but got naive");
+    return makeError(
+        "expected --lowering auto, loops or vector, because the lesson compares tiled forms with the naive one, "
+        "but got naive");
   lesson::Lesson page{out, options};
   bool all = true;
   int number = 0;
