@@ -16,9 +16,12 @@ public:
     auto result = std::make_unique<CpuAttention>();
     CompileReport &report = result->compileReport;
     report.target = "cpu";
-    if (!options.cpu.empty())
-      if (Expected<CpuTarget> target = CpuTarget::findExecutable(program.context(), options.cpu); !target)
+    if (!options.cpu.empty()) {
+      Expected<CpuTarget> target = CpuTarget::findExecutable(program.context(), options.cpu);
+      if (!target)
         return target.error();
+      result->vectorBits = target->vectorBits;
+    }
     report.lowering = options.lowering;
     CodeCache cache(program, options);
     Status status = result->restore(cache, program, options);
@@ -40,6 +43,7 @@ public:
 
 private:
   std::unique_ptr<CpuCode> code;
+  int64_t vectorBits = 0; ///< of the CPU in the options; 0: this machine
 
   /// Leaves `code` null when the cache does not have it.
   Status restore(CodeCache &cache, const Program &program, const CompileOptions &options) {
@@ -70,7 +74,7 @@ private:
     CompileReport ignored;
     mlir::OwningOpRef<mlir::ModuleOp> module = program.module().clone();
     StageRunner runner(*module, quiet, ignored);
-    if (Status status = runner.runKernelStages("cpu"); !status)
+    if (Status status = runner.runKernelStages("cpu", vectorBits); !status)
       return status;
     return takeCensus(*module, program, options);
   }
@@ -80,7 +84,7 @@ private:
     StageRunner runner(*module, options, compileReport);
     runner.dump("input");
     if (options.lowering != "naive")
-      if (Status status = runner.runKernelStages("cpu"); !status)
+      if (Status status = runner.runKernelStages("cpu", vectorBits); !status)
         return status;
     if (options.census && options.lowering != "naive")
       if (Status status = takeCensus(*module, program, options); !status)

@@ -121,6 +121,8 @@ CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool 
   CpuTiles tiles;
   if (copied)
     tiles.tileQ *= 2;
+  if (machine.vectorBytes == 32)
+    tiles.tileKv = 96; // a multiple of the six keys of a register block
   const auto fits = [&] { return !exceeded(resourcesOf(machine, shape, tiles)); };
   while (!fits() && (tiles.tileKv > 32 || tiles.tileQ > lanes * 2)) {
     // Key tiles are the cheaper ones to shrink: query rows share every key that is read.

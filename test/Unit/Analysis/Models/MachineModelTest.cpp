@@ -33,6 +33,9 @@ TEST(MachineModel, CpuTilesFitTheCacheAndTheSequence) {
   EXPECT_LT(chooseTiles(machine, shape(1024, DType::F32)).tileKv, 128);
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 1)).tileQ, 16);
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 33)).tileKv, 48);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32), /*copied=*/true).tileQ, 256);
+  machine.vectorBytes = 32;
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileKv, 96);
 }
 
 TEST(MachineModel, KnownGoodHopperTilesFit) {
