@@ -196,9 +196,10 @@ void print(const Settings &settings, const Prepared &prepared) {
   if (settings.json)
     std::printf("{\"row\": \"%s\", \"seconds\": %.9g, \"rate\": %.6g, \"limit\": \"%s\", \"limit_rate\": %.6g, "
                 "\"dot_rate\": %.6g, "
-                "\"share\": %.5f, \"turns\": %zu}\n",
+                "\"share\": %.5f, \"share_quartile\": %.5f, \"turns\": %zu}\n",
                 row.text.c_str(), time, work / time * 1e-9, prepared.limit->name().c_str(),
-                median(prepared.limits) * 1e-9, median(prepared.dots) * 1e-9, median(shares), shares.size());
+                median(prepared.limits) * 1e-9, median(prepared.dots) * 1e-9, median(shares),
+                shares[shares.size() * 3 / 4], shares.size());
   else
     std::printf("%-44s %9.3f ms %8.1f of %6.1f %-4s %5.1f %% (%4.1f..%4.1f)\n", row.text.c_str(), time * 1e3,
                 work / time * 1e-9, median(prepared.limits) * 1e-9, prepared.limit->name().c_str(),

@@ -72,6 +72,7 @@ def describe(row, figures, times):
              "layout": row.layout, "seconds": seconds,
              "gflops": {name: row.operations() / s * 1e-9 for name, s in seconds.items()},
              "limit": figures[0]["limit"], "limit_rate": median("limit_rate"), "share": median("share"),
+             "share_quartile": median("share_quartile"),
              "least_share": row.least_share(), "least_dot_share": row.least_dot_share()}
     if row.name == "decode":
         entry["gbytes"] = {name: row.bytes_read() / s * 1e-9 for name, s in seconds.items()}

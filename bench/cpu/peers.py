@@ -5,50 +5,57 @@ import os
 import subprocess
 import sys
 
-from rows import CAUSAL, FULL, WINDOW
+from rows import CAUSAL, WINDOW
 
-TORCH_LOOP = r"""
-import json, sys, time
+TORCH_WORKER = r"""
+import json, sys, time, warnings
+warnings.filterwarnings("ignore")
 import torch
-row = json.loads(sys.argv[1])
-torch.set_num_threads(row["threads"])
-dtype = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16}[row["dtype"]]
-generator = torch.Generator().manual_seed(1)
-def tensor(heads, n):
-    shape = (1, heads, n, row["depth"]) if row["layout"] == "bhsd" else (1, n, heads, row["depth"])
-    values = torch.randn(shape, generator=generator).to(dtype)
-    return values if row["layout"] == "bhsd" else values.transpose(1, 2)
-q, k, v = tensor(row["heads"], row["n"]), tensor(row["kv_heads"], row["nk"]), tensor(row["kv_heads"], row["nk"])
-mask = None
-if row["window"]:
-    i = torch.arange(row["n"])[:, None] + row["nk"] - row["n"]
-    j = torch.arange(row["nk"])[None, :]
-    mask = (j <= i) & (j >= i - 255)
-grouped = {"enable_gqa": True} if row["heads"] != row["kv_heads"] else {}
-def attend():
-    with torch.no_grad():
-        return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=row["causal"], **grouped)
-attend()
-times, end = [], time.perf_counter() + row["budget"]
-while len(times) < 3 or (time.perf_counter() < end and len(times) < 200):
-    start = time.perf_counter()
+
+def measure(row):
+    torch.set_num_threads(row["threads"])
+    dtype = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16}[row["dtype"]]
+    generator = torch.Generator().manual_seed(1)
+    def tensor(heads, n):
+        bhsd = row["layout"] == "bhsd"
+        shape = (1, heads, n, row["depth"]) if bhsd else (1, n, heads, row["depth"])
+        values = torch.randn(shape, generator=generator).to(dtype)
+        return values if bhsd else values.transpose(1, 2)
+    q, k, v = tensor(row["heads"], row["n"]), tensor(row["kv_heads"], row["nk"]), tensor(row["kv_heads"], row["nk"])
+    mask = None
+    if row["window"]:
+        i = torch.arange(row["n"])[:, None] + row["nk"] - row["n"]
+        j = torch.arange(row["nk"])[None, :]
+        mask = (j <= i) & (j >= i - 255)
+    grouped = {"enable_gqa": True} if row["heads"] != row["kv_heads"] else {}
+    def attend():
+        with torch.no_grad():
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=row["causal"], **grouped)
     attend()
-    times.append(time.perf_counter() - start)
-print(json.dumps(times))
+    times, end = [], time.perf_counter() + row["budget"]
+    while len(times) < 3 or (time.perf_counter() < end and len(times) < 200):
+        start = time.perf_counter()
+        attend()
+        times.append(time.perf_counter() - start)
+    return times
+
+print(json.dumps(torch.__version__), flush=True)
+for line in sys.stdin:
+    print(json.dumps(measure(json.loads(line))), flush=True)
 """
 
 
 class Torch:
-    """scaled_dot_product_attention, contiguous, warm, with as many threads as the row."""
+    """scaled_dot_product_attention, contiguous, warm, with as many threads as the row; one process for the whole run."""
     name = "PyTorch"
 
     def __init__(self, python):
-        self.python = python
-        done = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"{python} cannot import torch: {done.stderr.strip().splitlines()[-1]}")
-        self.version = done.stdout.strip()
+        self.process = subprocess.Popen([python, "-c", TORCH_WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{python} cannot import torch: {self.process.stderr.read().strip().splitlines()[-1]}")
+        self.version = json.loads(line)
 
     def takes(self, row):
         return True
@@ -57,10 +64,12 @@ class Torch:
         fields = {"threads": row.threads, "dtype": row.dtype, "depth": row.depth, "n": row.n, "nk": row.nk, "heads": row.heads,
                   "kv_heads": row.kv_heads, "layout": row.layout, "window": row.mask == WINDOW, "causal": row.mask == CAUSAL,
                   "budget": budget}
-        environment = {**os.environ, "OMP_NUM_THREADS": str(row.threads)}
-        done = subprocess.run([self.python, "-c", TORCH_LOOP, json.dumps(fields)], capture_output=True, text=True, check=True,
-                              env=environment)
-        return json.loads(done.stdout)
+        self.process.stdin.write(json.dumps(fields) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"PyTorch failed on {row.label()}: {self.process.stderr.read().strip().splitlines()[-1]}")
+        return json.loads(line)
 
 
 class GemmFlash:
@@ -86,7 +95,10 @@ class GemmFlash:
                 environment["OPENBLAS_CORETYPE"] = "SKYLAKEX"
         folder = os.path.dirname(self.library)
         environment["LD_LIBRARY_PATH"] = folder + ":" + environment.get("LD_LIBRARY_PATH", "")
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        # Builds over TBB know no OMP_NUM_THREADS: they use the cores that they may run on.
+        core = {max(os.sched_getaffinity(0))}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment,
+                              preexec_fn=lambda: os.sched_setaffinity(0, core))
         return json.loads(done.stdout)
 
 
@@ -120,5 +132,3 @@ def find_peers(options):
         print(f"PyTorch is not used: {error} (--torch-python: an interpreter that has it)", file=sys.stderr)
     return peers
 
-
-__all__ = ["find_peers", "FULL"]
