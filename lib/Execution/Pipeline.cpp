@@ -50,7 +50,8 @@ std::vector<Stage> kernelStages(const CompileOptions &options, const std::string
              manager.addPass(mlir::fa::createPeelMaskedTilesPass());
              manager.addPass(mlir::createCSEPass());
            }},
-          {"kernels", "kernel functions over a grid, and their launches", mlir::fa::buildOutlinePipeline}};
+          {"kernels", "kernel functions over a grid, and their launches",
+           [target](OpPassManager &manager) { mlir::fa::buildOutlinePipeline(manager, target); }}};
 }
 
 std::vector<Stage> cpuStages(const std::string &lowering, llvm::ArrayRef<std::string> features) {

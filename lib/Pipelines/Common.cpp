@@ -49,8 +49,10 @@ void fa::buildEliminatePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void fa::buildOutlinePipeline(OpPassManager &pm) {
-  pm.addPass(createOutlineKernelsPass());
+void fa::buildOutlinePipeline(OpPassManager &pm, const std::string &target) {
+  OutlineKernelsPassOptions options;
+  options.viewsOutside = target == "sm_90a";
+  pm.addPass(createOutlineKernelsPass(options));
   addCleanup(pm);
 }
 
@@ -59,7 +61,7 @@ void fa::buildKernelsPipeline(OpPassManager &pm, const ScheduleOptions &options)
   buildSchedulePipeline(pm, options);
   buildTilePipeline(pm);
   buildEliminatePipeline(pm);
-  buildOutlinePipeline(pm);
+  buildOutlinePipeline(pm, options.target);
 }
 
 void fa::registerCommonPipelines() {

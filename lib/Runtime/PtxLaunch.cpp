@@ -192,11 +192,15 @@ private:
 
 } // namespace
 
-Expected<PtxLaunch> preparePtxLaunch(const LaunchDescriptor &descriptor, const Bindings &bindings,
+Expected<PtxLaunch> preparePtxLaunch(const LaunchDescriptor &descriptor, const Bindings &given,
                                      int64_t multiprocessors) {
   if (descriptor.abi != "ptx")
     return makeError("kernel '" + descriptor.entry + "': expected abi \"ptx\" for a GPU or the emulator, but got \"" +
                      descriptor.abi + "\"");
+  const Expected<Bindings> whole = bindViews(descriptor, given);
+  if (!whole)
+    return whole.error();
+  const Bindings &bindings = *whole;
   if (Status status = checkGuards(descriptor, bindings); !status)
     return status.error();
   PtxLaunch launch;

@@ -165,6 +165,21 @@ CpuRequirement readCpu(const Json &json) {
   return cpu;
 }
 
+DerivedTensor readView(const Json &json, const std::string &where) {
+  Object object(json, where);
+  DerivedTensor view;
+  view.name = object.string("view");
+  view.of = object.string("of");
+  for (const auto &[key, texts] : {std::pair("sizes", &view.sizes), std::pair("strides", &view.strides)})
+    for (const Json &text : array(object, key))
+      texts->push_back(toExpression(text, object.path(key)));
+  if (view.sizes.size() != view.strides.size())
+    malformed(object.path("strides"), "as many strides as sizes", object.get("strides"));
+  view.offset = toExpression(object.get("offset"), object.path("offset"));
+  object.refuseOthers();
+  return view;
+}
+
 LaunchDescriptor read(const Json &json) {
   Object object(json, "");
   LaunchDescriptor result;
@@ -191,6 +206,11 @@ LaunchDescriptor read(const Json &json) {
       malformed("symbols", "an object", symbols);
     for (const auto &[name, value] : symbols.items())
       result.symbols[name] = toExpression(value, "symbols." + name);
+  }
+  if (object.has("views")) {
+    const Json &views = array(object, "views");
+    for (size_t i = 0; i < views.size(); ++i)
+      result.views.push_back(readView(views[i], "views[" + std::to_string(i) + "]"));
   }
   const Json &arguments = array(object, "args");
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -220,6 +240,11 @@ std::string LaunchDescriptor::toJson() const {
   json["shared_bytes"] = sharedBytes;
   json["scratch_bytes"] = scratchBytes;
   json["symbols"] = symbols;
+  if (!views.empty())
+    json["views"] = Json::array();
+  for (const DerivedTensor &view : views)
+    json["views"].push_back(
+        {{"view", view.name}, {"of", view.of}, {"sizes", view.sizes}, {"strides", view.strides}, {"offset", view.offset}});
   json["args"] = Json::array();
   for (const KernelArgument &argument : arguments)
     json["args"].push_back(writeArgument(argument));

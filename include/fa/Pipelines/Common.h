@@ -30,7 +30,7 @@ void buildTilePipeline(OpPassManager &pm);
 /// L1 -> L3: loop bounds from the mask, full tiles without masking.
 void buildEliminatePipeline(OpPassManager &pm);
 /// scf.forall -> kernel functions and launches.
-void buildOutlinePipeline(OpPassManager &pm);
+void buildOutlinePipeline(OpPassManager &pm, const std::string &target);
 /// All of the above: `fa-kernels-pipeline`.
 void buildKernelsPipeline(OpPassManager &pm, const ScheduleOptions &options);
 

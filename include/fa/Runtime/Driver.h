@@ -80,6 +80,8 @@ public:
 /// Resolves `symbols`, `<tensor>.dim<N>`, `<tensor>.stride<N>` and named integer scalars of a descriptor.
 /// Both must outlive the result. A name that a cycle of symbols defines is unknown.
 SymbolTable symbolsOf(const LaunchDescriptor &descriptor, const Bindings &bindings);
+/// The bindings with the descriptor's views among the tensors. Fails for a view that reaches outside of its tensor.
+Expected<Bindings> bindViews(const LaunchDescriptor &descriptor, const Bindings &bindings);
 /// Fails with the guard's text, the values of its names and its remedy.
 Status checkGuards(const LaunchDescriptor &descriptor, const Bindings &bindings);
 

@@ -59,6 +59,14 @@ struct Guard {
   std::string remedy;    ///< what the user can do about it
 };
 
+/// A tensor that a launch derives from one that it is given, or from an earlier one of these: a view that the function
+/// makes. Elements; expressions as everywhere.
+struct DerivedTensor {
+  std::string name, of;
+  std::vector<std::string> sizes, strides;
+  std::string offset = "0"; ///< from the first element of `of`
+};
+
 /// Sizes are expressions over `symbols` and `<tensor>.dim<N>` / `<tensor>.stride<N>`, so that lengths change without
 /// recompiling. JSON form: docs/LaunchDescriptor.md.
 struct LaunchDescriptor {
@@ -72,6 +80,7 @@ struct LaunchDescriptor {
   std::string sharedBytes = "0";
   std::string scratchBytes = "0";
   std::map<std::string, std::string> symbols; ///< name -> expression
+  std::vector<DerivedTensor> views;           ///< in order
   std::vector<KernelArgument> arguments;
   std::vector<Guard> guards;
   CpuRequirement cpu;           ///< checked before code is loaded and before every launch

@@ -188,6 +188,14 @@ Expected<double> CpuDriver::launch(Module &module, const LaunchDescriptor &descr
   for (const auto &[name, tensor] : bindings.tensors)
     if (Status status = checkInside(name, tensor); !status)
       return status.error();
+  if (!descriptor.views.empty()) {
+    const Expected<Bindings> whole = bindViews(descriptor, bindings);
+    if (!whole)
+      return whole.error();
+    LaunchDescriptor bound = descriptor;
+    bound.views.clear();
+    return launch(module, bound, *whole);
+  }
   if (Status status = checkGuards(descriptor, bindings); !status)
     return status.error();
   const Expected<Launch> sizes = evaluateLaunch(descriptor, symbolsOf(descriptor, bindings));

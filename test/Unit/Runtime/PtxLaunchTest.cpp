@@ -133,10 +133,12 @@ TEST(PtxLaunch, ErrorsNameTheArgument) {
   change([](auto &d, auto &) { d.grid[1] = "65536"; }, "0..65535");
   change([](auto &d, auto &) { d.arguments[5].expression = "nothing"; }, "argument 5");
   change([](auto &d, auto &) { d.guards = {{"q.stride2 % 512 == 0", "pad the rows"}}; }, "pad the rows");
-  change([](auto &d, auto &b) {
-    d.arguments[4] = scalar("count", DType::I32);
-    b.scalars["count"] = 1.5;
-  }, "to be an i32");
+  change(
+      [](auto &d, auto &b) {
+        d.arguments[4] = scalar("count", DType::I32);
+        b.scalars["count"] = 1.5;
+      },
+      "to be an i32");
 }
 
 TEST(PtxLaunch, GridOfAPersistentKernelFollowsTheDevice) {
@@ -151,3 +153,72 @@ TEST(PtxLaunch, GridOfAPersistentKernelFollowsTheDevice) {
 }
 
 } // namespace
+
+namespace {
+/// lse of one batch, and every other row of that.
+LaunchDescriptor withViews() {
+  LaunchDescriptor d;
+  d.entry = "k";
+  d.abi = "ptx";
+  d.views = {{"batch",
+              "lse",
+              {"1", "lse.dim1", "lse.dim2"},
+              {"lse.stride0", "lse.stride1", "lse.stride2"},
+              "count * lse.stride0"},
+             {"rows", "batch", {"batch.dim1", "ceildiv(batch.dim2, 2)"}, {"batch.stride1", "2 * batch.stride2"}, "0"}};
+  d.grid[0] = "rows.dim0";
+  d.arguments = {argument(KernelArgument::Kind::Pointer, "rows"), argument(KernelArgument::Kind::Stride, "rows", 1),
+                 argument(KernelArgument::Kind::Dim, "rows", 1)};
+  d.guards = {{"rows.stride1 == 2", "none"}};
+  return d;
+}
+} // namespace
+
+TEST(PtxLaunch, ViewsAreTensorsOfTheLaunch) {
+  Bindings given = bindings();
+  given.scalars["count"] = 1;
+  Expected<PtxLaunch> launch = preparePtxLaunch(withViews(), given);
+  ASSERT_TRUE(launch) << launch.message();
+  EXPECT_EQ(launch->grid[0], 4u);
+  EXPECT_EQ(valueOf<uint64_t>(launch->arguments[0]), 0x20000u + 4 * (4 + 400));
+  EXPECT_EQ(valueOf<int64_t>(launch->arguments[1]), 2);
+  EXPECT_EQ(valueOf<int64_t>(launch->arguments[2]), 50);
+}
+
+TEST(PtxLaunch, ViewsStayInsideTheirTensor) {
+  const auto errorOf = [](const LaunchDescriptor &descriptor, double count) {
+    Bindings given = bindings();
+    given.scalars["count"] = count;
+    Expected<PtxLaunch> launch = preparePtxLaunch(descriptor, given);
+    return launch ? "" : launch.message();
+  };
+  const std::string outside =
+      "kernel 'k', view 'batch' of 'lse': expected a view inside the tensor, but it reaches outside; "
+      "check its offsets and sizes";
+  EXPECT_EQ(errorOf(withViews(), 0), "");
+  EXPECT_EQ(errorOf(withViews(), 2), outside);
+  EXPECT_EQ(errorOf(withViews(), -1), outside);
+  LaunchDescriptor empty = withViews();
+  empty.views[0].sizes[0] = "0"; // nothing is read, wherever it begins
+  empty.views.pop_back();
+  empty.grid[0] = "batch.dim0";
+  empty.guards.clear();
+  empty.arguments.clear();
+  EXPECT_EQ(errorOf(empty, 7), "");
+  LaunchDescriptor missing = withViews();
+  missing.views[1].of = "absent";
+  EXPECT_EQ(errorOf(missing, 0),
+            "kernel 'k', view 'rows' of 'absent': expected a tensor 'absent', but it was not given");
+  LaunchDescriptor negative = withViews();
+  negative.views[0].sizes[0] = "0 - 1";
+  EXPECT_NE(errorOf(negative, 0).find("expected sizes of 0 or more"), std::string::npos);
+}
+
+TEST(PtxLaunch, ViewsTravelThroughJson) {
+  const Expected<LaunchDescriptor> read = LaunchDescriptor::fromJson(withViews().toJson());
+  ASSERT_TRUE(read) << read.message();
+  EXPECT_EQ(read->toJson(), withViews().toJson());
+  std::string json = withViews().toJson();
+  json.replace(json.find("\"of\""), 4, "\"at\"");
+  EXPECT_EQ(LaunchDescriptor::fromJson(json).message(), "expected key 'views[0].of', but it is missing");
+}

@@ -1,5 +1,6 @@
 // Launch descriptors from outlined kernels.
 #include "fa/Dialect/FA/Transforms/DescribeLaunch.h"
+#include "DescribeViews.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -49,25 +50,16 @@ static std::string describeAffine(AffineExpr expr, unsigned numDims, ArrayRef<st
   }
 }
 
-static FailureOr<std::string> describeArgument(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto host = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  if (!host)
-    return emitError(value.getLoc(), "expected an argument of the host function in a launch descriptor"),
-           FailureOr<std::string>();
-  return argumentName(host, argument.getArgNumber());
-}
-
 FailureOr<std::string> mlir::fa::describeIndex(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return std::to_string(constant.getSExtValue());
   Operation *op = value.getDefiningOp();
   if (!op)
-    return describeArgument(value);
+    return tensorName(value);
   if (auto dim = dyn_cast<memref::DimOp>(op)) {
     std::optional<int64_t> position = dim.getConstantIndex();
-    FailureOr<std::string> name = describeArgument(dim.getSource());
+    FailureOr<std::string> name = tensorName(dim.getSource());
     if (failed(name) || !position)
       return failure();
     return *name + ".dim" + std::to_string(*position);
@@ -118,7 +110,7 @@ static FailureOr<DType> scalarType(Value value) {
 static FailureOr<KernelArgument> describeKernelArgument(Value value) {
   KernelArgument argument;
   if (auto type = dyn_cast<MemRefType>(value.getType())) {
-    FailureOr<std::string> name = describeArgument(value);
+    FailureOr<std::string> name = tensorName(value);
     if (failed(name))
       return failure();
     argument.kind = KernelArgument::Kind::MemRef;
@@ -132,7 +124,7 @@ static FailureOr<KernelArgument> describeKernelArgument(Value value) {
   argument.kind = KernelArgument::Kind::Scalar;
   argument.type = *type;
   bool named = isa<BlockArgument>(value);
-  FailureOr<std::string> text = named ? describeArgument(value) : describeIndex(value);
+  FailureOr<std::string> text = named ? tensorName(value) : describeIndex(value);
   if (failed(text))
     return failure();
   (named ? argument.scalar : argument.expression) = *text;
@@ -247,6 +239,13 @@ FailureOr<LaunchDescriptor> mlir::fa::describeLaunch(LaunchOp launch) {
   if (failed(grid))
     return failure();
   descriptor.grid[0] = *grid;
+  if (failed(describeViews(host, descriptor)))
+    return failure();
+  // What is static in the types of views was derived from the types of the arguments they are made of.
+  for (BlockArgument argument : host.getArguments())
+    if (auto type = dyn_cast<MemRefType>(argument.getType());
+        type && llvm::any_of(argument.getUsers(), [](Operation *user) { return isDerivable(user); }))
+      addStaticGuards(descriptor, argumentName(host, argument.getArgNumber()), type);
   for (Value value : launch.getArgs()) {
     FailureOr<KernelArgument> argument = describeKernelArgument(value);
     if (failed(argument))

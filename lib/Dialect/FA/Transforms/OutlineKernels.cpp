@@ -31,12 +31,13 @@ static bool isSinkable(Operation *op) {
 namespace {
 /// What a kernel needs from outside: operations to clone, in order, and values to take as arguments.
 struct Captures {
+  bool viewsOutside = false;
   SetVector<Operation *> cloned;
   SetVector<Value> arguments;
 
   void add(Value value) {
     Operation *def = value.getDefiningOp();
-    if (!def || !isSinkable(def)) {
+    if (!def || !isSinkable(def) || (viewsOutside && isa<MemRefType>(value.getType()))) {
       arguments.insert(value);
       return;
     }
@@ -61,7 +62,8 @@ struct Captures {
 
 class Outliner {
 public:
-  Outliner(scf::ForallOp loop, StringRef name) : loop(loop), loc(loop.getLoc()), name(name) {
+  Outliner(scf::ForallOp loop, StringRef name, bool viewsOutside) : loop(loop), loc(loop.getLoc()), name(name) {
+    captures.viewsOutside = viewsOutside;
     SetVector<Value> used;
     getUsedValuesDefinedAbove(loop.getRegion(), used);
     for (Value value : loop.getDynamicUpperBound())
@@ -143,6 +145,8 @@ private:
 };
 
 struct OutlineKernelsPass : fa::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  using OutlineKernelsPassBase::OutlineKernelsPassBase;
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     SmallVector<scf::ForallOp> loops;
@@ -160,7 +164,7 @@ struct OutlineKernelsPass : fa::impl::OutlineKernelsPassBase<OutlineKernelsPass>
         loop.emitOpError("expected a loop from 0 with step 1 and no shared outputs");
         return signalPassFailure();
       }
-      Outliner(loop, (host.getName() + "_kernel").str()).outline(symbols);
+      Outliner(loop, (host.getName() + "_kernel").str(), viewsOutside).outline(symbols);
     }
   }
 };

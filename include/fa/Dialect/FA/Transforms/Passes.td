@@ -188,7 +188,8 @@ def OutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Requires: an `scf.forall` that starts at 0 with step 1 and has no shared outputs. Guarantees: each outermost one became a function
     marked `fa.kernel`, (block number, arguments) -> effects, and an `fa.launch`. Constants, dims, index arithmetic and views are
-    cloned into the kernel; other captures become arguments. Blocks are numbered with the last loop fastest. Leaves alone: everything else.
+    cloned into the kernel; other captures become arguments. With `views-outside`, views stay with the launch and their results are
+    arguments, for targets whose kernels take tensors by descriptors made on the host. Blocks are numbered with the last loop fastest. Leaves alone: everything else.
 
     ```mlir
     func.func @f_kernel(%block: index, %q: memref<...>, ...) attributes {fa.kernel} { ... }
@@ -198,6 +199,7 @@ def OutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"viewsOutside", "views-outside", "bool", "false", "kernels take views as arguments">];
   let dependentDialects = ["::mlir::fa::FADialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect"];
 }
