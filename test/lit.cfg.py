@@ -40,6 +40,9 @@ tool_dirs = [os.path.join(config.fa_binary_dir, "bin"), config.llvm_tools_dir]
 config.environment["PATH"] = os.pathsep.join(tool_dirs + [os.environ.get("PATH", "")])
 config.environment["PYTHONPATH"] = os.path.join(config.fa_source_dir, "python")
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.fa_binary_dir, "test", "cache")
+if config.sanitizers:
+    # Headers of LLVM's allocator poison memory in our code; the library, which is not instrumented, then writes to it.
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

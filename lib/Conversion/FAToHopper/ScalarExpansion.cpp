@@ -86,7 +86,8 @@ template <typename CombineOp> static Value expandMap(ImplicitLocOpBuilder &b, Af
 static SmallVector<Value> takeApart(ImplicitLocOpBuilder &b, affine::AffineDelinearizeIndexOp op, IRMapping &mapping) {
   SmallVector<Value> parts;
   Value rest = mapping.lookupOrDefault(op.getLinearIndex());
-  for (OpFoldResult size : llvm::reverse(op.getEffectiveBasis())) {
+  SmallVector<OpFoldResult> basis = op.getEffectiveBasis(); // a temporary would not outlive the start of the loop
+  for (OpFoldResult size : llvm::reverse(basis)) {
     Value divisor = isa<Value>(size) ? mapping.lookupOrDefault(cast<Value>(size))
                                      : getValueOrCreateConstantIndexOp(b, b.getLoc(), size);
     Value quotient = arith::DivUIOp::create(b, rest, divisor);

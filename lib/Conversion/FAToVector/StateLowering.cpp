@@ -353,8 +353,9 @@ LogicalResult mlir::fa::cpu::lowerState(StateChain &chain, const VectorUnit &uni
   StateLowering lowering(chain, unit);
   if (failed(lowering.lower()))
     return failure();
+  // A state that is lowered already is a token of another type.
   for (StepOp step : chain.steps) {
-    step.getResult().replaceAllUsesWith(step.getState());
+    step.getResult().replaceAllUsesWith(step.getStateMutable().get());
     step.erase();
   }
   for (FinishOp finish : chain.finishes)
