@@ -106,7 +106,7 @@ KernelBuilder::State KernelBuilder::emitSerialTile(Block &block, Value use, Step
   Value scores = finishScores(block, step, mapping, pending, use, 0, /*checkBounds=*/true);
   if (!scores)
     return {};
-  TileSoftmax tile = softmax->tile(b, scores, state.rows);
+  TileSoftmax tile = softmax->tile(b, scores, state.rows, plan.isMainLoop(step));
   Value packed = PackOp::create(b, packedScores(), tile.probabilities, plan.elementType());
   Value output = rescale(state.output, tile.factor);
   Value value = WaitOp::create(b, TypeRange{plan.valueTile()}, valueRing, use).getTiles()[0];
@@ -130,7 +130,7 @@ KernelBuilder::State KernelBuilder::emitOverlappedTile(Block &block, Value use, 
   Value scores = finishScores(block, step, mapping, pending, use, 1, /*checkBounds=*/!plan.descends);
   if (!scores)
     return {};
-  TileSoftmax tile = softmax->tile(b, scores, state.rows);
+  TileSoftmax tile = softmax->tile(b, scores, state.rows, plan.isMainLoop(step));
   auto pack = [&] { return PackOp::create(b, packedScores(), tile.probabilities, plan.elementType()).getResult(); };
   Value packed = twoBuffers ? pack() : Value{};
   if (plan.target.getSchedulingFence())
@@ -212,7 +212,7 @@ KernelBuilder::State KernelBuilder::emitFirstTile(Block &block, Value &firstSegm
                               /*checkBounds=*/true);
   if (!scores)
     return {};
-  TileSoftmax tile = softmax->tile(b, scores, {});
+  TileSoftmax tile = softmax->tile(b, scores, {}, /*isMainLoop=*/false);
   Value packed = PackOp::create(b, packedScores(), tile.probabilities, plan.elementType());
   return {zeroFragment(plan.outputFragment()), tile.state, packed, {}};
 }

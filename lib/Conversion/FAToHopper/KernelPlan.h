@@ -42,6 +42,11 @@ struct KernelPlan {
   int64_t depthV() const { return StepOp(masked).getValue().getType().getDimSize(3); }
   Type elementType() const { return StepOp(masked).getQuery().getType().getElementType(); }
   bool overlap() const { return target.getOverlap() && !hasTests(); }
+  /// Where most tiles of a long sequence run: the loop without a mask, or every loop if there is none.
+  bool isMainLoop(StepOp step) const {
+    auto isUnmasked = [](StepOp other) { return other.getFull() || other.getMask().empty(); };
+    return isUnmasked(step) || llvm::none_of(segments, [&](const Segment &other) { return isUnmasked(other.step); });
+  }
   /// Two tiles in each iteration. Loops with a mask are short: they stay as they are.
   bool unrolls(const Segment &segment) const {
     StepOp step = segment.step;

@@ -42,7 +42,44 @@ Value Softmax::scaleScores(LocBuilder &b, Value scores) const {
   return arith::MulFOp::create(b, scores, factor);
 }
 
-TileSoftmax Softmax::tile(LocBuilder &b, Value x, RowState old) const {
+/// x c - m c, or x - m first, of which nothing is left to round: a second copy of as many instructions, none on the way
+/// of those that run.
+Value Softmax::exponentWithColdPath(LocBuilder &b, Value x, Value reference, Value product, Value isLarge) const {
+  auto branch = scf::IfOp::create(b, TypeRange{fragment, rows}, isLarge, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value shifted = arith::SubFOp::create(b, x, RowBroadcastOp::create(b, fragment, reference));
+    scf::YieldOp::create(b, ValueRange{shifted, splat(b, rows, 0)});
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, ValueRange{x, arith::NegFOp::create(b, product)});
+  }
+  Value addend = RowBroadcastOp::create(b, fragment, branch.getResult(1));
+  return math::FmaOp::create(b, branch.getResult(0), splat(b, fragment, exponentScale), addend);
+}
+
+/// The same by one multiply-add that runs once with (c, -m c) or twice: with (1, -m), which subtracts, then with (c,
+/// 0). Shorter code, but exponentials cannot start before its last element.
+Value Softmax::exponentByRepetition(LocBuilder &b, Value x, Value reference, Value product, Value isLarge) const {
+  Type f32 = b.getF32Type();
+  auto number = [&](double value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); };
+  Value c = number(exponentScale), no = arith::ConstantOp::create(b, b.getBoolAttr(false));
+  Value factor = arith::SelectOp::create(b, isLarge, number(1), c);
+  Value addend = arith::NegFOp::create(b, arith::SelectOp::create(b, isLarge, reference, product));
+  auto loop = scf::WhileOp::create(b, TypeRange{fragment}, ValueRange{x, factor, addend, isLarge});
+  OpBuilder::InsertionGuard guard(b);
+  mlir::Block *before =
+      b.createBlock(&loop.getBefore(), {}, {fragment, f32, rows, b.getI1Type()}, SmallVector<Location>(4, b.getLoc()));
+  Value scale = vector::BroadcastOp::create(b, fragment, before->getArgument(1));
+  Value shift = RowBroadcastOp::create(b, fragment, before->getArgument(2));
+  Value next = math::FmaOp::create(b, before->getArgument(0), scale, shift);
+  scf::ConditionOp::create(b, before->getArgument(3), ValueRange{next});
+  mlir::Block *after = b.createBlock(&loop.getAfter(), {}, {fragment}, {b.getLoc()});
+  scf::YieldOp::create(b, ValueRange{after->getArgument(0), c, splat(b, rows, 0), no});
+  return loop.getResult(0);
+}
+
+TileSoftmax Softmax::tile(LocBuilder &b, Value x, RowState old, bool isMainLoop) const {
   TileSoftmax result;
   double infinity = std::numeric_limits<double>::infinity();
   Value max = QuadReduceOp::create(b, rows, Reduction::Max, RowReduceOp::create(b, rows, Reduction::Max, x));
@@ -59,23 +96,14 @@ TileSoftmax Softmax::tile(LocBuilder &b, Value x, RowState old) const {
   }
   Value product = arith::MulFOp::create(b, reference, c);
 
-  // Cold path, for a whole warp: subtract first; the fused form then has nothing left to round.
+  // For a whole warp.
   Value large = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, math::AbsFOp::create(b, product),
                                       splat(b, rows, fusedFormLimit));
   Value either = arith::OrIOp::create(b, vector::ExtractOp::create(b, large, int64_t(0)),
                                       vector::ExtractOp::create(b, large, int64_t(1)));
   Value anyLarge = hopper::AnyOp::create(b, b.getI1Type(), either);
-  auto branch = scf::IfOp::create(b, TypeRange{fragment, rows}, anyLarge, /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    Value shifted = arith::SubFOp::create(b, x, RowBroadcastOp::create(b, fragment, reference));
-    scf::YieldOp::create(b, ValueRange{shifted, splat(b, rows, 0)});
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, ValueRange{x, arith::NegFOp::create(b, product)});
-  }
-  Value addend = RowBroadcastOp::create(b, fragment, branch.getResult(1));
-  Value exponent = math::FmaOp::create(b, branch.getResult(0), splat(b, fragment, exponentScale), addend);
+  Value exponent = isMainLoop ? exponentWithColdPath(b, x, reference, product, anyLarge)
+                              : exponentByRepetition(b, x, reference, product, anyLarge);
   result.probabilities = math::Exp2Op::create(b, exponent);
   Value sum = RowReduceOp::create(b, rows, Reduction::Sum, result.probabilities);
   result.state.sum = old.sum ? math::FmaOp::create(b, old.sum, result.factor, sum).getResult() : sum;

@@ -28,12 +28,15 @@ public:
   bool negatesQuery() const { return staticScale && *staticScale < 0 && !scaled; }
   /// S times the scale, as a score function or a runtime scale needs it.
   Value scaleScores(ImplicitLocOpBuilder &b, Value scores) const;
-  /// One tile; `old` has null values for the first.
-  TileSoftmax tile(ImplicitLocOpBuilder &b, Value scores, RowState old) const;
+  /// One tile; `old` has null values for the first. Few tiles run outside the main loop: their code is short rather
+  /// than fast.
+  TileSoftmax tile(ImplicitLocOpBuilder &b, Value scores, RowState old, bool isMainLoop) const;
   /// 1 / l per row (0 for a row without keys) and the natural log-sum-exp.
   std::pair<Value, Value> finish(ImplicitLocOpBuilder &b, RowState state) const;
 
 private:
+  Value exponentWithColdPath(ImplicitLocOpBuilder &b, Value x, Value reference, Value product, Value isLarge) const;
+  Value exponentByRepetition(ImplicitLocOpBuilder &b, Value x, Value reference, Value product, Value isLarge) const;
   Value splat(ImplicitLocOpBuilder &b, VectorType type, double value) const;
 
   VectorType fragment, rows;
