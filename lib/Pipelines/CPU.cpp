@@ -56,6 +56,8 @@ void fa::selectVectorUnit(ArrayRef<std::string> features, VectorUnitOptions &opt
 void fa::buildVectorPipeline(OpPassManager &pm, const VectorUnitOptions &options) {
   pm.addPass(createConvertFAToVectorPass({options.vectorBits, options.avx512}));
   pm.addPass(createConvertFALaunchToLLVMPass()); // after the kernels, which say what scratch memory they need
+  // fa.combine.
+  pm.addPass(createConvertFAToLoopsPass());
   // What host functions hold besides launches.
   pm.addNestedPass<func::FuncOp>(createForallToForLoopPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());

@@ -30,6 +30,8 @@ struct HopperModel {
 struct CpuTiles {
   int64_t tileQ = 128;
   int64_t tileKv = 128;
+  bool depthLanes = false; ///< depth on vector lanes, for few query rows (decoding)
+  int64_t splitKv = 1;     ///< parts of the keys
 };
 
 struct HopperTiles {
@@ -58,7 +60,9 @@ std::vector<ResourceUse> resourcesOf(const CpuModel &machine, const AttentionSha
 /// available is what setmaxnreg can give each consumer (240 for two warpgroups, 160 for three).
 std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const AttentionShape &shape, const HopperTiles &tiles);
 
-/// The preferred tiles of a shape: the largest of a short list that fit. Lengths shorter than a tile shrink it.
+/// The preferred tiles of a shape: the largest of a short list that fit. Lengths shorter than a tile shrink it. Up to 16
+/// queries are one tile with depth on lanes, and long keys are split where there are few such tiles: a function of the
+/// shape alone, so that results are the same on machines with more or fewer cores.
 /// `copied`: kernels copy every key and value tile first (another element type, or strided rows); more queries share a copy then.
 CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool copied = false);
 /// Fails, saying what is needed and available, when not even the smallest tiles fit (depth above 256).

@@ -116,7 +116,25 @@ std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const Attention
           {"a consumer thread", accumulator + scores + weights + other, std::min<int64_t>(split, 240), "registers"}};
 }
 
+namespace {
+
+/// Decoding. Blocks of work for the cores of a large machine, but none so short that its start and end cost something.
+CpuTiles decodeTiles(const AttentionShape &shape) {
+  constexpr int64_t wantedBlocks = 32, keysOfPart = 1024, tileKv = 512;
+  CpuTiles tiles;
+  tiles.depthLanes = true;
+  tiles.tileQ = std::max<int64_t>(shape.seqQ, 1);
+  tiles.tileKv = std::min(tileKv, std::max<int64_t>(roundUp(shape.seqKv, 16), 16));
+  const int64_t blocks = std::max<int64_t>(shape.batch * shape.headsQ, 1);
+  tiles.splitKv = std::max<int64_t>(std::min(wantedBlocks / blocks, shape.seqKv / keysOfPart), 1);
+  return tiles;
+}
+
+} // namespace
+
 CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool copied) {
+  if (shape.seqQ <= 16)
+    return decodeTiles(shape);
   const int64_t lanes = std::max<int64_t>(machine.vectorBytes / (shape.input == DType::F64 ? 8 : 4), 1);
   CpuTiles tiles;
   if (copied)

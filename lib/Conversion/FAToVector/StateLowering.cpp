@@ -1,5 +1,6 @@
 // fa.init -> clear and pack, fa.step -> call of a private function, fa.finish -> normalise and store.
 #include "StateLowering.h"
+#include "DecodeStep.h"
 #include "TileMemory.h"
 #include "fa/Dialect/FA/IR/KernelScratch.h"
 #include "mlir/IR/Dominance.h"
@@ -37,6 +38,7 @@ public:
 private:
   LogicalResult checkSteps();
   KernelShape shapeOf();
+  bool hasDepthOnLanes();
   Value allocateScratch(MemRefType type);
   void lowerInit();
   LogicalResult lowerStep(StepOp step);
@@ -58,6 +60,7 @@ private:
   VectorUnit unit;
   OpBuilder builder;
   KernelShape shape;
+  std::optional<DecodeShape> decode; ///< with depth on lanes
   Value arena, copies;
   func::FuncOp kernel, rebase;
   std::vector<Shared> functions;
@@ -71,8 +74,10 @@ LogicalResult StateLowering::lower() {
     return failure();
   shape = shapeOf();
   OpBuilder types(kernel);
-  arena = allocateScratch(Scratch::arenaType(types, shape));
-  copies = allocateScratch(Scratch::copiesType(types, shape));
+  if (!chain.steps.empty() && hasDepthOnLanes())
+    decode = decodeShape(shape, chain.steps);
+  arena = allocateScratch(decode ? DecodeScratch::arenaType(types, *decode) : Scratch::arenaType(types, shape));
+  copies = allocateScratch(decode ? MemRefType::get({0}, types.getI8Type()) : Scratch::copiesType(types, shape));
   lowerInit();
   // A masked step first: `full` ones then share its function.
   for (bool full : {false, true})
@@ -131,6 +136,13 @@ KernelShape StateLowering::shapeOf() {
   return result;
 }
 
+/// The choice of the schedule of the kernel.
+bool StateLowering::hasDepthOnLanes() {
+  auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleAttrName);
+  auto target = schedule ? dyn_cast_if_present<CPUAttr>(schedule.getTarget()) : CPUAttr();
+  return target && target.getLanes() == Lanes::Depth && shape.tileQ <= CPUAttr::maxRowsOfDepthLanes;
+}
+
 /// From the runtime for a kernel; a function that nobody launches has the heap.
 Value StateLowering::allocateScratch(MemRefType type) {
   Location loc = chain.init.getLoc();
@@ -162,6 +174,11 @@ Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
 
 void StateLowering::lowerInit() {
   builder.setInsertionPoint(chain.init);
+  if (decode) {
+    Emitter e(builder, chain.init.getLoc(), shape.type, decode->kernel.table);
+    StepOp step = chain.steps.front();
+    return emitDecodeInit(e, *decode, arena, step, scaleFactor(e, step));
+  }
   Emitter e(builder, chain.init.getLoc(), shape.type, shape.table);
   Scratch scratch(e, arena, Value(), shape);
   Value zero = e.index(0), zeros = e.splat(0.0);
@@ -266,7 +283,8 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   builder.setInsertionPoint(kernel);
   Location loc = step.getLoc();
   if (!rebase)
-    rebase = emitRebaseFunction(builder, loc, uniqueName("_rebase"), shape);
+    rebase = decode ? emitDecodeRaiseFunction(builder, loc, uniqueName("_raise"), *decode)
+                    : emitRebaseFunction(builder, loc, uniqueName("_rebase"), shape);
   Type index = builder.getIndexType();
   SmallVector<Type> types{arena.getType(), copies.getType(), step.getQuery().getType(), step.getKey().getType(),
                           step.getValue().getType()};
@@ -297,17 +315,21 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
 }
 
 LogicalResult StateLowering::emitStepBody(StepOp step, const StepOperands &operands) {
-  Emitter e(builder, step.getLoc(), shape.type, shape.table);
+  const KernelShape &blocks = decode ? decode->kernel : shape;
+  Emitter e(builder, step.getLoc(), shape.type, blocks.table);
   Region *score = step.getScore().empty() ? nullptr : &step.getScore();
   Region *mask = step.getMask().empty() ? nullptr : &step.getMask();
   std::optional<SubTileBounds> bounds;
-  if (mask) {
-    auto computed = SubTileBounds::compute(*mask, shape, operands.query, operands.key, operands.value, step.getLoc());
+  // With depth on lanes, a sub-tile is the whole query tile.
+  if (mask && (!decode || shape.tileQ <= shape.table.lanes)) {
+    auto computed = SubTileBounds::compute(*mask, blocks, operands.query, operands.key, operands.value, step.getLoc());
     if (failed(computed))
       return failure();
     if (*computed)
       bounds.emplace(std::move(**computed));
   }
+  if (decode)
+    return DecodeStep(e, *decode, operands, score, mask, rebase, bounds ? &*bounds : nullptr).emit();
   return StepBuilder(e, shape, operands, score, mask, rebase, bounds ? &*bounds : nullptr).emit();
 }
 
@@ -338,6 +360,10 @@ LogicalResult StateLowering::lowerStep(StepOp step) {
 
 void StateLowering::lowerFinish(FinishOp finish) {
   builder.setInsertionPoint(finish);
+  if (decode) {
+    Emitter e(builder, finish.getLoc(), shape.type, decode->kernel.table);
+    return emitDecodeFinish(e, *decode, arena, finish);
+  }
   Emitter e(builder, finish.getLoc(), shape.type, shape.table);
   Scratch scratch(e, arena, Value(), shape);
   Value seqQ = memref::DimOp::create(builder, e.loc, finish.getOutput(), 2);

@@ -133,10 +133,21 @@ LogicalResult HopperAttr::verify(function_ref<InFlightDiagnostic()> emitError, i
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tileQ, int64_t tileKv,
-                                   LoopOrder order, TargetAttrInterface target) {
+                                   LoopOrder order, int64_t splitKv, TargetAttrInterface target) {
   for (auto [name, size] : {std::pair("tile_q", tileQ), std::pair("tile_kv", tileKv)})
     if (size < 1 || size > 65536)
       return emitError() << "expected " << name << " between 1 and 65536, but got " << size;
+  if (splitKv < 1 || splitKv > 65536)
+    return emitError() << "expected split_kv between 1 and 65536, but got " << splitKv;
+  if (splitKv > 1 && order == LoopOrder::KeyOuter)
+    return emitError() << "expected split_kv = 1 for order = key_outer, but got " << splitKv;
+  if (splitKv > 1 && isa_and_nonnull<HopperAttr>(target))
+    return emitError() << "expected split_kv = 1 for target #fa.hopper, but got " << splitKv
+                       << "; only CPUs join parts of the keys";
+  auto cpu = dyn_cast_if_present<CPUAttr>(target);
+  if (cpu && cpu.getLanes() == Lanes::Depth && tileQ > CPUAttr::maxRowsOfDepthLanes)
+    return emitError() << "expected tile_q of at most " << CPUAttr::maxRowsOfDepthLanes
+                       << " for lanes = depth, but got " << tileQ << "; use lanes = query";
   if (order == LoopOrder::KeyOuter && isa_and_nonnull<HopperAttr>(target))
     return emitError() << "expected order = query_outer for target #fa.hopper, but got key_outer";
   if (auto hopper = dyn_cast_if_present<HopperAttr>(target)) {

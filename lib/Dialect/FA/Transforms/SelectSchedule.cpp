@@ -36,8 +36,8 @@ static ScheduleAttr pickForCpu(AttentionOp op, int64_t vectorBits) {
   if (vectorBits)
     machine.vectorBytes = vectorBits / 8;
   CpuTiles tiles = chooseTiles(machine, shapeOf(op, longSequence), copiesTiles(op));
-  return ScheduleAttr::get(op.getContext(), tiles.tileQ, tiles.tileKv, LoopOrder::QueryOuter,
-                           CPUAttr::get(op.getContext(), machine.vectorBytes * 8));
+  auto target = CPUAttr::get(op.getContext(), machine.vectorBytes * 8, tiles.depthLanes ? Lanes::Depth : Lanes::Query);
+  return ScheduleAttr::get(op.getContext(), tiles.tileQ, tiles.tileKv, LoopOrder::QueryOuter, tiles.splitKv, target);
 }
 
 static ScheduleAttr pickForHopper(AttentionOp op) {
@@ -49,7 +49,8 @@ static ScheduleAttr pickForHopper(AttentionOp op) {
   auto target = HopperAttr::get(op.getContext(), tiles->stages, tiles->warpgroups, /*overlap=*/tiles->stages > 1,
                                 /*ping_pong=*/tiles->warpgroups == 2, /*persistent=*/false,
                                 /*scheduling_fence=*/true, /*unroll=*/tiles->unroll);
-  return ScheduleAttr::get(op.getContext(), tiles->tileQ, tiles->tileKv, LoopOrder::QueryOuter, target);
+  return ScheduleAttr::get(op.getContext(), tiles->tileQ, tiles->tileKv, LoopOrder::QueryOuter, /*split_kv=*/1,
+                           target);
 }
 
 /// Refuses a schedule that needs more than the target has.
@@ -118,13 +119,28 @@ private:
         return {};
       targetAttr = picked.getTarget();
     }
+    const int64_t rows = tileQ ? int64_t(tileQ) : base.getTileQ();
+    const LoopOrder loopOrder = order.empty() ? base.getOrder() : *symbolizeLoopOrder(order);
+    // What the machine model picked gives way to what the user wants.
+    const bool given = wholeOverride || op.getScheduleAttr();
+    const int64_t split = given || loopOrder == LoopOrder::QueryOuter ? base.getSplitKv() : 1;
+    if (!given || !base.getTarget())
+      targetAttr = withLanesFor(targetAttr, rows);
     if (targetAttr.getTargetName() != target) {
       op.emitOpError("expected a schedule for target ") << target << ", but got one for " << targetAttr.getTargetName();
       return {};
     }
     return ScheduleAttr::getChecked([&] { return op.emitOpError("schedule does not fit: "); }, op.getContext(),
-                                    tileQ ? tileQ : base.getTileQ(), tileKv ? tileKv : base.getTileKv(),
-                                    order.empty() ? base.getOrder() : *symbolizeLoopOrder(order), targetAttr);
+                                    rows, tileKv ? tileKv : base.getTileKv(), loopOrder,
+                                    split, targetAttr);
+  }
+
+  /// A tile that the user made larger than depth on lanes takes has queries there.
+  static TargetAttrInterface withLanesFor(TargetAttrInterface target, int64_t rows) {
+    auto cpu = dyn_cast<CPUAttr>(target);
+    if (!cpu || cpu.getLanes() == Lanes::Query || rows <= CPUAttr::maxRowsOfDepthLanes)
+      return target;
+    return CPUAttr::get(cpu.getContext(), cpu.getVectorBits(), Lanes::Query);
   }
 
   ScheduleAttr wholeOverride;

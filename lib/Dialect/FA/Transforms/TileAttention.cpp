@@ -26,7 +26,9 @@ public:
   }
 
   void tile() {
-    if (schedule.getOrder() == LoopOrder::QueryOuter)
+    if (schedule.getSplitKv() > 1)
+      tileSplitKeys();
+    else if (schedule.getOrder() == LoopOrder::QueryOuter)
       tileQueryOuter();
     else
       tileKeyOuter();
@@ -100,6 +102,17 @@ private:
     FinishOp::create(builder, loc, state, op.getOutput(), op.getLse(), batch, head, queryTile);
   }
 
+  /// The state of a query tile after the key tiles [first, end).
+  Value stepOver(Value first, Value end, Value batch, Value head, Value queryTile) {
+    Value kvHead = keyHead(head);
+    auto loop = scf::ForOp::create(builder, loc, first, end, index(1), ValueRange(init()));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value next = step(loop.getRegionIterArg(0), batch, head, kvHead, queryTile, loop.getInductionVar());
+    scf::YieldOp::create(builder, loc, next);
+    return loop.getResult(0);
+  }
+
   //===--------------------------------------------------------------------===//
   // Orders
   //===--------------------------------------------------------------------===//
@@ -108,16 +121,63 @@ private:
   void tileQueryOuter() {
     forall({size(op.getQuery(), 0), size(op.getQuery(), 1), queryTiles}, [&](ValueRange ivs) {
       Value batch = ivs[0], head = ivs[1], queryTile = ivs[2];
-      Value kvHead = keyHead(head);
-      auto loop = scf::ForOp::create(builder, loc, index(0), index(keyTiles), index(1), ValueRange(init()));
-      {
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPointToStart(loop.getBody());
-        Value next = step(loop.getRegionIterArg(0), batch, head, kvHead, queryTile, loop.getInductionVar());
-        scf::YieldOp::create(builder, loc, next);
-      }
-      finish(loop.getResult(0), batch, head, queryTile);
+      finish(stepOver(index(0), index(keyTiles), batch, head, queryTile), batch, head, queryTile);
     });
+  }
+
+  /// Flash-Decoding: a block for each part of the keys, then a block for each head that joins the parts.
+  void tileSplitKeys() {
+    OpFoldResult batches = size(op.getQuery(), 0), heads = size(op.getQuery(), 1), queries = size(op.getQuery(), 2);
+    const int64_t parts = schedule.getSplitKv();
+    OpFoldResult depth = builder.getIndexAttr(stateType.getDepth());
+    Value outputs = allocate({builder.getIndexAttr(parts), batches, heads, queries, depth});
+    Value lses = allocate({builder.getIndexAttr(parts), batches, heads, queries});
+    forall({builder.getIndexAttr(parts), batches, heads, queryTiles}, [&](ValueRange ivs) {
+      Value part = ivs[0], batch = ivs[1], head = ivs[2], queryTile = ivs[3];
+      AffineExpr number = builder.getAffineDimExpr(0), tiles = builder.getAffineSymbolExpr(0);
+      AffineExpr first = number * tiles.ceilDiv(parts), end = first + tiles.ceilDiv(parts);
+      SmallVector<OpFoldResult> operands{part, keyTiles};
+      Value lower = index(affine::makeComposedFoldedAffineApply(builder, loc, first, operands));
+      Value upper = index(affine::makeComposedFoldedAffineMin(
+          builder, loc, AffineMap::get(1, 1, {end, tiles}, builder.getContext()), operands));
+      Value state = stepOver(lower, upper, batch, head, queryTile);
+      FinishOp::create(builder, loc, state, slice(outputs, {part}, /*drop=*/true),
+                       slice(lses, {part}, /*drop=*/true), batch, head, queryTile);
+    });
+    forall({batches, heads}, [&](ValueRange ivs) {
+      Value batch = ivs[0], head = ivs[1];
+      CombineOp::create(builder, loc, slice(outputs, {Value(), batch, head}), slice(lses, {Value(), batch, head}),
+                        slice(op.getOutput(), {batch, head}),
+                        op.getLse() ? slice(op.getLse(), {batch, head}) : Value());
+    });
+    for (Value memory : {outputs, lses})
+      memref::DeallocOp::create(builder, loc, memory);
+  }
+
+  /// Memory of the accumulator's type.
+  Value allocate(ArrayRef<OpFoldResult> sizes) {
+    SmallVector<int64_t> shape;
+    SmallVector<Value> dynamic;
+    dispatchIndexOpFoldResults(sizes, dynamic, shape);
+    return memref::AllocOp::create(builder, loc, MemRefType::get(shape, stateType.getElementType()), dynamic);
+  }
+
+  /// One element of each leading dim that has a position (null: all of them). `drop` removes the first dim.
+  Value slice(Value memory, ArrayRef<Value> positions, bool drop = false) {
+    auto type = cast<MemRefType>(memory.getType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)), sizes,
+        ones(type.getRank(), builder.getIndexAttr(1));
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      const bool one = dim < int64_t(positions.size()) && positions[dim];
+      sizes.push_back(one ? builder.getIndexAttr(1) : size(memory, dim));
+      if (one)
+        offsets[dim] = positions[dim];
+    }
+    if (!drop)
+      return memref::SubViewOp::create(builder, loc, memory, offsets, sizes, ones);
+    MemRefType reduced =
+        memref::SubViewOp::inferRankReducedResultType(type.getShape().drop_front(), type, offsets, sizes, ones);
+    return memref::SubViewOp::create(builder, loc, reduced, memory, offsets, sizes, ones);
   }
 
   /// FlashAttention-1: a key tile stays, the states of all query tiles pass by through memory.

@@ -63,17 +63,31 @@ def FA_LoopOrder : I32EnumAttr<"LoopOrder", "which tiles the outer loop walks", 
   let genSpecializedAttr = 0;
 }
 
+def FA_Lanes : I32EnumAttr<"Lanes", "what lies on the lanes of a vector", [
+    I32EnumAttrCase<"Query", 0, "query">,
+    I32EnumAttrCase<"Depth", 1, "depth">]> {
+  let cppNamespace = "::mlir::fa";
+  let genSpecializedAttr = 0;
+}
+
 def FA_CPUAttr : FA_Attr<"CPU", "cpu", [DeclareAttrInterfaceMethods<FA_TargetAttrInterface>]> {
   let summary = "CPU part of a schedule";
   let description = [{
-    `vector_bits` is the width of a vector register. Which lowering runs (plain loops or
-    vector code) is the choice of the pipeline, not of the schedule.
+    `vector_bits` is the width of a vector register. `lanes` says what vector code puts on the lanes of a vector: queries,
+    for tiles of many rows, or columns of keys and values, for tiles of at most 16 rows (decoding). Which lowering runs
+    (plain loops or vector code) is the choice of the pipeline, not of the schedule.
 
     ```mlir
-    #fa.cpu<vector_bits = 512>
+    #fa.cpu<vector_bits = 512, lanes = depth>
     ```
   }];
-  let parameters = (ins DefaultValuedParameter<"int64_t", "128">:$vector_bits);
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "128">:$vector_bits,
+    DefaultValuedParameter<"::mlir::fa::Lanes", "::mlir::fa::Lanes::Query">:$lanes);
+  let extraClassDeclaration = [{
+    /// Rows of a query tile with depth on lanes.
+    static constexpr int64_t maxRowsOfDepthLanes = 16;
+  }];
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
 }
 
@@ -106,7 +120,9 @@ def FA_HopperAttr : FA_Attr<"Hopper", "hopper", [DeclareAttrInterfaceMethods<FA_
 def FA_ScheduleAttr : FA_Attr<"Schedule", "schedule"> {
   let summary = "how an attention is tiled and mapped to a target";
   let description = [{
-    The only place from which tile sizes come. What follows from it is derived, never stored.
+    The only place from which tile sizes come. What follows from it is derived, never stored. `split_kv`: the keys are cut
+    into that many parts, each a block of its own, whose results `fa.combine` joins (Flash-Decoding; CPUs, order
+    query_outer).
 
     ```mlir
     #fa.schedule<tile_q = 128, tile_kv = 128, order = query_outer, target = #fa.cpu<vector_bits = 512>>
@@ -116,6 +132,7 @@ def FA_ScheduleAttr : FA_Attr<"Schedule", "schedule"> {
     "int64_t":$tile_q,
     "int64_t":$tile_kv,
     DefaultValuedParameter<"::mlir::fa::LoopOrder", "::mlir::fa::LoopOrder::QueryOuter">:$order,
+    DefaultValuedParameter<"int64_t", "1">:$split_kv,
     OptionalParameter<"::mlir::fa::TargetAttrInterface">:$target);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
