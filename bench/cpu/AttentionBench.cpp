@@ -79,6 +79,8 @@ Status setField(Row &row, const std::string &word) {
     spec.heads = spec.kvHeads = *value;
   else if (name == "kv_heads")
     spec.kvHeads = *value;
+  else if (name == "batch")
+    spec.batch = *value;
   else if (name == "threads")
     row.compile.threads = static_cast<unsigned>(*value);
   else if (name == "tile_q")
@@ -131,7 +133,7 @@ public:
       : pool(row.compile.threads), peak(bench::peakOf(std::string(nameOf(row.spec.dtype)), bits)),
         dot(row.spec.dtype == DType::BF16 ? bench::dotPeak() : std::nullopt) {
     if (row.bandwidth)
-      read = std::make_unique<bench::ReadProbe>(pool.threads());
+      read = std::make_unique<bench::ReadProbe>(pool.threads(), static_cast<size_t>(bytesOf(row.spec)));
   }
   std::string name() const { return read ? "read" : peak.name; }
   double measure() {

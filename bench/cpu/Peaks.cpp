@@ -104,16 +104,45 @@ std::optional<Peak> dotPeak() {
 
 ReadProbe::ReadProbe(unsigned threads, size_t bytes) : threads(threads), buffer(bytes / sizeof(uint64_t), 1) {}
 
+namespace {
+
+/// Sums over eight vectors; with narrow loads a core reads less than it can.
+template <typename Vector> __attribute__((always_inline)) inline void sumUp(const uint64_t *data, size_t count) {
+  constexpr size_t lanes = sizeof(Vector) / sizeof(uint64_t);
+  Vector sums[8] = {};
+  for (size_t i = 0; i + 8 * lanes <= count; i += 8 * lanes)
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 8; ++j) {
+      Vector value;
+      std::memcpy(&value, data + i + j * lanes, sizeof(value));
+      sums[j] += value;
+    }
+  for (Vector &sum : sums)
+    __asm__ volatile("" ::"m"(sum));
+}
+
+typedef uint64_t U64x2 __attribute__((vector_size(16)));
+void sumNarrow(const uint64_t *data, size_t count) { sumUp<U64x2>(data, count); }
+#if defined(__x86_64__)
+typedef uint64_t U64x4 __attribute__((vector_size(32)));
+typedef uint64_t U64x8 __attribute__((vector_size(64)));
+FA_MIDDLE void sumMiddle(const uint64_t *data, size_t count) { sumUp<U64x4>(data, count); }
+FA_WIDE void sumWide(const uint64_t *data, size_t count) { sumUp<U64x8>(data, count); }
+#endif
+
+} // namespace
+
 double ReadProbe::run(unsigned thread) const {
-  const size_t share = buffer.size() / threads / 32 * 32;
-  uint64_t sums[32] = {};
+  const size_t share = buffer.size() / threads / 64 * 64;
   const uint64_t *data = buffer.data() + thread * share;
-  for (size_t i = 0; i < share; i += 32)
-#pragma GCC unroll 32
-    for (size_t j = 0; j < 32; ++j)
-      sums[j] += data[i + j];
-  for (uint64_t &sum : sums)
-    __asm__ volatile("" ::"r"(sum));
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+    sumWide(data, share);
+  else if (__builtin_cpu_supports("avx2"))
+    sumMiddle(data, share);
+  else
+#endif
+    sumNarrow(data, share);
   return static_cast<double>(share * sizeof(uint64_t));
 }
 

@@ -26,10 +26,11 @@ Peak peakOf(const std::string &dtype, int bits = 0);
 /// The bf16 dot product, where the CPU has one.
 std::optional<Peak> dotPeak();
 
-/// A buffer far larger than the caches a core owns, to be read by `threads` threads.
+/// A buffer to be read by `threads` threads: as many bytes as the kernel reads that is compared with it, so that both find
+/// their data in the same place (caches or memory).
 class ReadProbe {
 public:
-  explicit ReadProbe(unsigned threads, size_t bytes = size_t(512) << 20);
+  explicit ReadProbe(unsigned threads, size_t bytes);
   /// Reads the share of one thread; returns its bytes.
   double run(unsigned thread) const;
 

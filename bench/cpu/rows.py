@@ -47,7 +47,7 @@ class Row:
     def least_share(self):
         """The share of the machine's limit that this row must reach, or None."""
         if self.name == "decode":
-            return 0.80 if self.threads == 1 else None
+            return 0.80
         if self.name != "prefill" or self.n < 1024 or self.mask == WINDOW:
             return None
         if self.dtype == "f32":
@@ -75,8 +75,9 @@ def groups(quick=False):
         result.append([Row("threads", "f32", depth, CAUSAL, 2048, threads, heads=4) for threads in (1, 2)])
     result.append([Row("tail", "f32", 64, FULL, n) for n in (1000, 1023, 1024, 1025)])
     result.append([Row("layout", "f32", 64, FULL, 1024, heads=8, layout=layout) for layout in ("bhsd", "bshd")])
-    for dtype in ("f32", "bf16"):
-        result.append([Row("decode", dtype, 128, FULL, 1, threads, heads=32, kv_heads=8, nk=8192) for threads in (1, 2)])
+    for dtype in ("f32", "bf16", "f16"):
+        for depth in (128, 64):
+            result.append([Row("decode", dtype, depth, FULL, 1, threads, heads=32, kv_heads=8, nk=8192) for threads in (1, 2)])
     return result
 
 

@@ -33,7 +33,8 @@ Value DecodeStep::areFinite(const Values &values, Value count) {
 
 void DecodeStep::emitOutput(const Values &values, Value count) {
   const int64_t lanes = shape.lanes(), depth = values.order.depth;
-  const int64_t accumulators = shape.blockKeys() >= 16 && e.table.lanes * e.type.getIntOrFloatBitWidth() == 512 ? 16 : 8;
+  const int64_t accumulators =
+      shape.blockKeys() >= 16 && e.table.lanes * e.type.getIntOrFloatBitWidth() == 512 ? 16 : 8;
   const int64_t columns = lanes * accumulators / shape.rows, whole = depth - depth % columns;
   auto piecesOf = [&](int64_t first, int64_t end) {
     SmallVector<Piece> pieces;
@@ -58,8 +59,7 @@ void DecodeStep::accumulate(SmallVector<Value> &accumulators, Value column, Arra
   SmallVector<Value> vectors, weights;
   Value row = e.add(values.first, key);
   for (const Piece &piece : pieces)
-    llvm::append_range(vectors,
-                       loadPiece(e, values.rows, row, e.add(column, piece.column), piece.count, piece.paired));
+    llvm::append_range(vectors, loadPiece(e, values.rows, row, e.add(column, piece.column), piece.count, piece.paired));
   for (int64_t r = 0; r < shape.rows; ++r) {
     Value p = e.broadcast(weight(r));
     for (auto [n, vector] : llvm::enumerate(vectors)) {
@@ -125,8 +125,8 @@ void DecodeStep::emitGuardedOutput(const Values &values, Value count) {
       Value p = e.broadcast(memref::LoadOp::create(e.builder, e.loc, scratch.scores, ValueRange{scoreRow, lane}));
       Value hidden = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OEQ, p, e.splat(0.0));
       forEachPiece(e, values.order, [&](Value column, int64_t pieceColumns, bool paired) {
-        for (auto [n, vector] : llvm::enumerate(
-                 loadPiece(e, values.rows, e.add(values.first, key), column, pieceColumns, paired))) {
+        for (auto [n, vector] :
+             llvm::enumerate(loadPiece(e, values.rows, e.add(values.first, key), column, pieceColumns, paired))) {
           Value position = e.add(column, n * lanes), old = e.load(scratch.output, row, position);
           e.store(e.select(hidden, old, e.multiplyAdd(vector, p, old)), scratch.output, row, position);
         }

@@ -49,9 +49,8 @@ void stageElements(Emitter &e, Value rows, Value row, const ColumnOrder &order, 
   });
   const int64_t padded = llvm::alignTo(order.depth, e.table.lanes);
   Value zero = arith::ConstantOp::create(e.builder, e.loc, e.builder.getFloatAttr(e.type, 0.0));
-  e.loop(e.index(order.depth), e.index(padded), 1, [&](Value column) {
-    memref::StoreOp::create(e.builder, e.loc, zero, scratch, ValueRange{to, column});
-  });
+  e.loop(e.index(order.depth), e.index(padded), 1,
+         [&](Value column) { memref::StoreOp::create(e.builder, e.loc, zero, scratch, ValueRange{to, column}); });
 }
 
 } // namespace

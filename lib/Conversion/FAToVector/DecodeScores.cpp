@@ -86,9 +86,8 @@ FailureOr<Value> DecodeStep::changedScores(Value rowBlock, Value firstOfVector, 
 void DecodeStep::emitRaiseCheck(Value rowBlock, Value vector, Value scores) {
   Value threshold = e.load(scratch.threshold, e.mul(rowBlock, shape.lanes()));
   Value above = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OGT, scores, threshold);
-  e.when(e.anyLane(above), [&] {
-    func::CallOp::create(e.builder, e.loc, raise, ValueRange{scores, operands.arena, rowBlock, vector});
-  });
+  e.when(e.anyLane(above),
+         [&] { func::CallOp::create(e.builder, e.loc, raise, ValueRange{scores, operands.arena, rowBlock, vector}); });
 }
 
 void DecodeStep::emitExponentials(Value rowBlock, Value vector, Value scores) {

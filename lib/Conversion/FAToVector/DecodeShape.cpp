@@ -39,8 +39,8 @@ DecodeShape mlir::fa::cpu::decodeShape(const KernelShape &kernel, ArrayRef<StepO
   BlockTable &table = shape.kernel.table;
   table.queryVectors = 1;
   // Two pages of memory at a time, or less: what is asked for ahead of its use fits the first-level cache.
-  table.keys = std::max<int64_t>(kernel.table.avx512 || table.lanes * kernel.type.getIntOrFloatBitWidth() == 512 ? 16 : 8,
-                                 table.lanes);
+  table.keys = std::max<int64_t>(
+      kernel.table.avx512 || table.lanes * kernel.type.getIntOrFloatBitWidth() == 512 ? 16 : 8, table.lanes);
   // Four rows share each load of a key; more would pad uneven numbers of rows.
   while (shape.rows < 4 && shape.rows < kernel.tileQ && shape.rows < table.lanes)
     shape.rows *= 2;
@@ -61,9 +61,8 @@ DecodeShape mlir::fa::cpu::decodeShape(const KernelShape &kernel, ArrayRef<StepO
 
 MemRefType DecodeScratch::arenaType(OpBuilder &builder, const DecodeShape &shape) {
   int64_t bytes = 0;
-  forEachView(shape, [&](Value DecodeScratch::*, std::initializer_list<int64_t> sizes) {
-    bytes += bytesOf(shape, sizes);
-  });
+  forEachView(shape,
+              [&](Value DecodeScratch::*, std::initializer_list<int64_t> sizes) { bytes += bytesOf(shape, sizes); });
   return MemRefType::get({bytes}, builder.getI8Type());
 }
 

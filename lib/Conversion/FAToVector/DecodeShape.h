@@ -17,13 +17,13 @@ struct ColumnOrder {
 /// A vector of scores holds `rows` query rows x `group` keys; `lanes` vectors of products, with columns on lanes, are
 /// added up into it.
 struct DecodeShape {
-  KernelShape kernel;         ///< table.keys: the keys of a block
-  Type element;               ///< of query, key and value
-  ColumnOrder order, orderV;  ///< of query / key and of value / output in scratch memory
-  int64_t rows = 1;           ///< query rows on one vector
-  int64_t rowBlocks = 1;      ///< vectors of query rows
-  bool stageKeys = false;     ///< blocks of keys whose columns are apart are copied before use
-  bool stageValues = false;   ///< so are blocks of values
+  KernelShape kernel;        ///< table.keys: the keys of a block
+  Type element;              ///< of query, key and value
+  ColumnOrder order, orderV; ///< of query / key and of value / output in scratch memory
+  int64_t rows = 1;          ///< query rows on one vector
+  int64_t rowBlocks = 1;     ///< vectors of query rows
+  bool stageKeys = false;    ///< blocks of keys whose columns are apart are copied before use
+  bool stageValues = false;  ///< so are blocks of values
   int64_t lanes() const { return kernel.table.lanes; }
   int64_t blockKeys() const { return kernel.table.keys; }
   int64_t group() const { return lanes() / rows; }

@@ -112,9 +112,8 @@ DecodeStep::Keys DecodeStep::emitKeys(Value block) {
   Value first = e.add(firstKey, block), last = e.sub(e.add(firstKey, numKeys), e.index(1));
   if (!shape.stageKeys)
     return {keyRows, first, last, shape.order};
-  e.loop(e.index(0), e.index(shape.blockKeys()), 1, [&](Value key) {
-    emitStageRow(e, keyRows, e.min(e.add(first, key), last), shape.order, scratch.keys, key);
-  });
+  e.loop(e.index(0), e.index(shape.blockKeys()), 1,
+         [&](Value key) { emitStageRow(e, keyRows, e.min(e.add(first, key), last), shape.order, scratch.keys, key); });
   return {scratch.keys, e.index(0), e.index(shape.blockKeys() - 1), {shape.paddedDepth(), false}};
 }
 

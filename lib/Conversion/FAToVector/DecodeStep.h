@@ -8,8 +8,8 @@ namespace mlir::fa::cpu {
 /// Clears the state and packs the queries.
 void emitDecodeInit(Emitter &e, const DecodeShape &shape, Value arena, StepOp step, Value factor);
 
-/// Adds `@name(scores, arena, row block, n)`: raises the references of the rows whose maximum exceeds their threshold and
-/// rescales row sums, output and the first n vectors of weights. Never inlined.
+/// Adds `@name(scores, arena, row block, n)`: raises the references of the rows whose maximum exceeds their threshold
+/// and rescales row sums, output and the first n vectors of weights. Never inlined.
 func::FuncOp emitDecodeRaiseFunction(OpBuilder &builder, Location loc, StringRef name, const DecodeShape &shape);
 
 /// O = acc / l (0 where l is 0) and LSE for the rows of the query tile that exist.

@@ -49,3 +49,23 @@ func.func private @f(!fa.state<4xf32>)
 
 // expected-error @+1 {{expected element type f32 or f64, but got 'bf16'}}
 func.func private @f(!fa.state<4x4xbf16>)
+
+// -----
+
+// expected-error @+1 {{expected split_kv between 1 and 65536, but got 0}}
+#s = #fa.schedule<tile_q = 4, tile_kv = 64, split_kv = 0>
+
+// -----
+
+// expected-error @+1 {{expected split_kv = 1 for order = key_outer, but got 2}}
+#s = #fa.schedule<tile_q = 4, tile_kv = 64, order = key_outer, split_kv = 2>
+
+// -----
+
+// expected-error @+1 {{expected split_kv = 1 for target #fa.hopper, but got 4; only CPUs join parts of the keys}}
+#s = #fa.schedule<tile_q = 128, tile_kv = 64, split_kv = 4, target = #fa.hopper>
+
+// -----
+
+// expected-error @+1 {{expected tile_q of at most 16 for lanes = depth, but got 17; use lanes = query}}
+#s = #fa.schedule<tile_q = 17, tile_kv = 64, target = #fa.cpu<vector_bits = 512, lanes = depth>>

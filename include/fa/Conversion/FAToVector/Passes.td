@@ -10,6 +10,8 @@ def ConvertFAToVectorPass : Pass<"convert-fa-to-vector", "::mlir::ModuleOp"> {
     Computes the transposed scores S^T[key][query] with queries on vector lanes: keys and values are read in place as
     scalars that are broadcast, only queries are packed (once per query tile), no operation is horizontal, and the
     exponential runs in the epilogue of the QK product against a row reference that is raised lazily.
+    Where the schedule of the kernel says `lanes = depth` (at most 16 query rows), columns of keys and values lie on lanes
+    instead, each is read once, in order, and asked for ahead of its use.
 
     Requires: functions marked `fa.kernel` whose states are made by `fa.init`, advanced by `fa.step` and used by
     `fa.finish` (order query_outer), through `scf.for` alone.

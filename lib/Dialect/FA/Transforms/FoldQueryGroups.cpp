@@ -38,9 +38,10 @@ public:
   Value create(OpBuilder &builder, Location loc, Value memref) const {
     SmallVector<OpFoldResult> sizes;
     for (auto [dim, size] : llvm::enumerate(shape))
-      sizes.push_back(ShapedType::isDynamic(size)
-                          ? OpFoldResult(memref::DimOp::create(builder, loc, memref, dim < 2 ? dim : dim - 1).getResult())
-                          : OpFoldResult(builder.getIndexAttr(size)));
+      sizes.push_back(
+          ShapedType::isDynamic(size)
+              ? OpFoldResult(memref::DimOp::create(builder, loc, memref, dim < 2 ? dim : dim - 1).getResult())
+              : OpFoldResult(builder.getIndexAttr(size)));
     auto expanded = memref::ExpandShapeOp::create(builder, loc, shape, memref, expansion, sizes);
     return memref::CollapseShapeOp::create(builder, loc, expanded, collapse);
   }

@@ -130,9 +130,8 @@ private:
       op.emitOpError("expected a schedule for target ") << target << ", but got one for " << targetAttr.getTargetName();
       return {};
     }
-    return ScheduleAttr::getChecked([&] { return op.emitOpError("schedule does not fit: "); }, op.getContext(),
-                                    rows, tileKv ? tileKv : base.getTileKv(), loopOrder,
-                                    split, targetAttr);
+    return ScheduleAttr::getChecked([&] { return op.emitOpError("schedule does not fit: "); }, op.getContext(), rows,
+                                    tileKv ? tileKv : base.getTileKv(), loopOrder, split, targetAttr);
   }
 
   /// A tile that the user made larger than depth on lanes takes has queries there.

@@ -19,8 +19,8 @@ namespace {
 class Tiler {
 public:
   Tiler(AttentionOp op) : op(op), builder(op), loc(op.getLoc()), schedule(op.getScheduleAttr()) {
-    stateType = StateType::get(op.getContext(), schedule.getTileQ(), op.getValueType().getDimSize(3),
-                               op.getAccumulatorType());
+    stateType =
+        StateType::get(op.getContext(), schedule.getTileQ(), op.getValueType().getDimSize(3), op.getAccumulatorType());
     queryTiles = tiles(op.getQuery(), schedule.getTileQ());
     keyTiles = tiles(op.getKey(), schedule.getTileKv());
   }
@@ -141,8 +141,8 @@ private:
       Value upper = index(affine::makeComposedFoldedAffineMin(
           builder, loc, AffineMap::get(1, 1, {end, tiles}, builder.getContext()), operands));
       Value state = stepOver(lower, upper, batch, head, queryTile);
-      FinishOp::create(builder, loc, state, slice(outputs, {part}, /*drop=*/true),
-                       slice(lses, {part}, /*drop=*/true), batch, head, queryTile);
+      FinishOp::create(builder, loc, state, slice(outputs, {part}, /*drop=*/true), slice(lses, {part}, /*drop=*/true),
+                       batch, head, queryTile);
     });
     forall({batches, heads}, [&](ValueRange ivs) {
       Value batch = ivs[0], head = ivs[1];

@@ -31,7 +31,9 @@ TEST(MachineModel, CpuTilesFitTheCacheAndTheSequence) {
     }
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileQ, 128);
   EXPECT_LT(chooseTiles(machine, shape(1024, DType::F32)).tileKv, 128);
-  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 1)).tileQ, 16);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 1)).tileQ, 1);
+  EXPECT_TRUE(chooseTiles(machine, shape(64, DType::F32, 16)).depthLanes);
+  EXPECT_FALSE(chooseTiles(machine, shape(64, DType::F32, 17)).depthLanes);
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 33)).tileKv, 48);
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32), /*copied=*/true).tileQ, 256);
   machine.vectorBytes = 32;

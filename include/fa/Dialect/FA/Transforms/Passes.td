@@ -28,12 +28,13 @@ def ExpandMasksPass : Pass<"fa-expand-masks"> {
 def FoldQueryGroupsPass : Pass<"fa-fold-query-groups"> {
   let summary = "make query heads that share keys rows of one query tile";
   let description = [{
-    For decoding with grouped heads: one query against many keys reads each key once for the whole group instead of once for
-    each query head, and fills G lanes instead of one.
+    For decoding with grouped heads: few queries against many keys read each key once for the whole group instead of once for
+    each query head.
 
-    Requires: memrefs, no named masks (`fa-expand-masks`). Guarantees: an attention of one query with Hq = G Hkv, G > 1, all
-    static, works on views of query and outputs with Hkv heads of G queries; regions see the head and the query of the
-    original. Leaves alone: attention with more than one query, and sizes that are not static.
+    Requires: memrefs, no named masks (`fa-expand-masks`). Guarantees: an attention of Sq <= 16 queries with Hq = G Hkv, G > 1, all
+    static, works on views of query and outputs with Hkv heads of G Sq queries; regions see the head and the query of the
+    original. Leaves alone: attention with more queries, sizes that are not static, and tensors in which query heads and
+    queries have no common stride (several queries in layout BSHD).
 
     ```mlir
     fa.attention ins(%q, %k, %v : memref<1x32x1x128xf32>, memref<1x8x8192x128xf32>, memref<1x8x8192x128xf32>) ...
@@ -53,7 +54,8 @@ def SelectSchedulePass : Pass<"fa-select-schedule"> {
   let description = [{
     Requires: attention on memrefs or tensors with a static depth. Guarantees: every `fa.attention` has a schedule that fits
     the target. A schedule that is already there is kept, after the same check. `schedule` overrides everything, `tile-q`, `tile-kv` and
-    `order` override single fields of what the machine model picked. A schedule that does not fit is refused with what is
+    `order` override single fields of what the machine model picked. On CPUs, up to 16 queries are one tile with depth on lanes, and
+    long keys are split where there are few such tiles: from the shape alone, never from the number of threads. A schedule that does not fit is refused with what is
     needed, what is available and the nearest one that fits. Leaves alone: everything else.
 
     ```mlir
@@ -90,7 +92,9 @@ def TileAttentionPass : Pass<"fa-tile-attention"> {
     Requires: memref form, no named masks (`fa-expand-masks`), a schedule (`fa-select-schedule`), a static depth.
     Guarantees: `fa.attention` is replaced by an `scf.forall` over (batch, head, query tile) of `fa.init`, an `scf.for` over
     key tiles of `fa.step`, and `fa.finish` (order query_outer); or over (batch, head) with key tiles outside, query tiles
-    inside and states in memory (order key_outer). Lengths need not be multiples of the tile sizes.
+    inside and states in memory (order key_outer). With `split_kv` = P > 1, the loop is over (part, batch, head, query tile),
+    each part walks its share of the key tiles and leaves a partial output and log-sum-exp in memory, and a second loop over
+    (batch, head) joins them with `fa.combine` (Flash-Decoding). Lengths need not be multiples of the tile sizes.
     Leaves alone: everything else.
 
     ```mlir
