@@ -106,7 +106,8 @@ private:
   Status lowerWith(const std::string &lowering) {
     report.target = "cpu";
     report.lowering = lowering;
-    const CompileOptions compile = dumpingStage(options, dumped);
+    CompileOptions compile = dumpingStage(options, dumped);
+    compile.splitKeys = false; // packages hold launches only
     module = program.module().clone();
     StageRunner runner(*module, compile, report);
     runner.dump("input");

@@ -37,6 +37,7 @@ std::vector<Stage> kernelStages(const CompileOptions &options, const std::string
     wanted.tileQ = options.tileQ;
     wanted.tileKv = options.tileKv;
     wanted.order = options.order;
+    wanted.splitKeys = options.splitKeys;
     wanted.vectorBits = vectorBits;
     wanted.foldGroups = target == "cpu";
     mlir::fa::buildSchedulePipeline(manager, wanted);

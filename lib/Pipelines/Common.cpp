@@ -33,6 +33,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const ScheduleOptions &options
   select.tileQ = options.tileQ;
   select.tileKv = options.tileKv;
   select.order = options.order;
+  select.splitKeys = options.splitKeys;
   select.vectorBits = options.vectorBits;
   pm.addPass(createSelectSchedulePass(select));
 }

@@ -18,6 +18,7 @@ struct CompileOptions {
   std::string lowering = "auto"; ///< auto, loops, vector or naive (CPUs only)
   std::string schedule;          ///< a whole #fa.schedule<...>; empty: machine model
   int64_t tileQ = 0, tileKv = 0; ///< single fields of it; 0: machine model
+  bool splitKeys = true; ///< the machine model may split keys; then the function is no list of launches
   std::string order;             ///< query_outer or key_outer; empty: query_outer
   unsigned threads = 0;          ///< 0: one for each core
   std::string cpu;               ///< code for this CPU, as LLVM names it (this machine must have its features); empty: this machine's

@@ -17,6 +17,8 @@ struct ScheduleOptions : PassPipelineOptions<ScheduleOptions> {
   Option<std::string> order{*this, "order", llvm::cl::desc("query_outer or key_outer")};
   Option<int64_t> vectorBits{*this, "vector-bits", llvm::cl::desc("of the CPU that code is for (0: this machine)"),
                              llvm::cl::init(0)};
+  Option<bool> splitKeys{*this, "split-keys", llvm::cl::desc("long keys may be split where there are few query tiles"),
+                         llvm::cl::init(true)};
   Option<bool> foldGroups{*this, "fold-groups", llvm::cl::desc("one query: its grouped heads become rows of a tile"),
                           llvm::cl::init(false)};
 };

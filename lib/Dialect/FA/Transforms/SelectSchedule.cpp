@@ -123,7 +123,8 @@ private:
     const LoopOrder loopOrder = order.empty() ? base.getOrder() : *symbolizeLoopOrder(order);
     // What the machine model picked gives way to what the user wants.
     const bool given = wholeOverride || op.getScheduleAttr();
-    const int64_t split = given || loopOrder == LoopOrder::QueryOuter ? base.getSplitKv() : 1;
+    const int64_t split =
+        given || (splitKeys && loopOrder == LoopOrder::QueryOuter) ? base.getSplitKv() : 1;
     if (!given || !base.getTarget())
       targetAttr = withLanesFor(targetAttr, rows);
     if (targetAttr.getTargetName() != target) {

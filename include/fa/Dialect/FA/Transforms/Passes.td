@@ -67,6 +67,7 @@ def SelectSchedulePass : Pass<"fa-select-schedule"> {
     Option<"schedule", "schedule", "std::string", "\"\"", "a whole #fa.schedule<...> attribute">,
     Option<"tileQ", "tile-q", "int64_t", "0", "query rows per tile (0: machine model)">,
     Option<"tileKv", "tile-kv", "int64_t", "0", "keys per tile (0: machine model)">,
+    Option<"splitKeys", "split-keys", "bool", "true", "long keys may be split where there are few query tiles">,
     Option<"order", "order", "std::string", "\"\"", "query_outer (FlashAttention-2) or key_outer (FlashAttention-1)">,
     Option<"vectorBits", "vector-bits", "int64_t", "0",
            "width of a vector register of the CPU that code is for: 128, 256 or 512 (0: this machine)">];
