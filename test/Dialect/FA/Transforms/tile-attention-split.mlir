@@ -31,11 +31,12 @@ func.func @split(%q: memref<1x2x4x32xbf16>, %k: memref<1x2x1000x32xbf16>, %v: me
                  %o: memref<1x2x4x32xbf16>) {
   fa.attention ins(%q, %k, %v : memref<1x2x4x32xbf16>, memref<1x2x1000x32xbf16>, memref<1x2x1000x32xbf16>)
                outs(%o : memref<1x2x4x32xbf16>)
+               schedule(#fa.schedule<tile_q = 4, tile_kv = 64, split_kv = 3, target = #fa.cpu>)
                mask (%b: index, %h: index, %i: index, %j: index) {
     %c100 = arith.constant 100 : index
     %keep = arith.cmpi sge, %j, %c100 : index
     fa.yield %keep : i1
-  } schedule(#fa.schedule<tile_q = 4, tile_kv = 64, split_kv = 3, target = #fa.cpu>)
+  }
   return
 }
 
