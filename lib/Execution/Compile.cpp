@@ -1,10 +1,10 @@
 // Chooses device and lowering, and compiles for the CPU.
 #include "fa/Execution/Compile.h"
-#include "fa/Execution/GpuCode.h"
 #include "CachedCode.h"
 #include "CpuCode.h"
 #include "Pipeline.h"
 #include "TileCensus.h"
+#include "fa/Execution/GpuCode.h"
 #include "fa/Runtime/CUDA/CudaDriver.h"
 
 namespace fa::execution {
@@ -89,9 +89,9 @@ private:
     if (options.census && options.lowering != "naive")
       if (Status status = takeCensus(*module, program, options); !status)
         return status;
-    Expected<std::unique_ptr<CpuCode>> built = CpuCode::build(*module, program.function().getName().str(),
-                                                              program.arguments(), options.lowering, options.threads,
-                                                              runner, options.cpu);
+    Expected<std::unique_ptr<CpuCode>> built =
+        CpuCode::build(*module, program.function().getName().str(), program.arguments(), options.lowering,
+                       options.threads, runner, options.cpu);
     if (!built)
       return built.error();
     code = std::move(*built);

@@ -117,8 +117,11 @@ Expected<TileReport> inspectTiles(const Program &program, const CompileOptions &
   report.heads = grid.heads;
   mlir::fa::TileCounts counts;
   if (validate) {
+    // Folded queries: row i of head h is query i mod n of the group's member i / n (fa-fold-query-groups).
+    const int64_t group = problem->problem().heads() / std::max<int64_t>(grid.heads, 1);
+    const int64_t queries = grid.sq / std::max<int64_t>(group, 1);
     const auto visible = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
-      return !problem->isMasked() || problem->problem().visible(b, h, i, j);
+      return !problem->isMasked() || problem->problem().visible(b, h * group + i / queries, i % queries, j);
     };
     if (std::optional<std::string> fault = mlir::fa::validateTiles(maps, visible, counts))
       return makeError("tile validation failed: " + *fault);

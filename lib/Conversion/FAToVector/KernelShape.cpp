@@ -35,6 +35,7 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::shift, {shape.numLanes()});
   place(&Scratch::sum, {shape.numLanes()});
   place(&Scratch::seen, {lanes});
+  place(&Scratch::unfit, {lanes});
   place(&Scratch::staging, {shape.table.lanes, shape.table.lanes});
 }
 

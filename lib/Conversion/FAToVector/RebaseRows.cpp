@@ -51,15 +51,16 @@ private:
     return emitExp2(e, e.table.fused ? e.select(large, exact, e.multiplyAdd(x, scale, shift)) : exact);
   }
 
-  /// A row without history takes its maximum as reference; another one only a larger reference. What was summed before
-  /// is rescaled.
+  /// An unfit row without history takes its maximum as reference; another one only a larger reference. What was summed
+  /// before is rescaled. The other rows keep theirs, and get the bits that the fast path gives.
   void raise(Value maximum) {
     Value oldReference = e.load(scratch.reference, position), oldShift = e.load(scratch.shift, position);
     Value oldSum = e.load(scratch.sum, position), zero = e.splat(0.0);
     Value fresh =
         e.both(e.compare(arith::CmpFPredicate::OEQ, oldSum, zero),
                e.compare(arith::CmpFPredicate::OGT, maximum, e.splat(-std::numeric_limits<double>::infinity())));
-    Value changed = e.either(fresh, e.compare(arith::CmpFPredicate::OGT, maximum, oldReference));
+    Value unfit = e.compare(arith::CmpFPredicate::OGT, e.load(scratch.unfit, column), zero);
+    Value changed = e.both(unfit, e.either(fresh, e.compare(arith::CmpFPredicate::OGT, maximum, oldReference)));
     reference = e.select(changed, maximum, oldReference);
     e.store(reference, scratch.reference, position);
     Value exponent = e.mulf(e.subf(oldReference, reference), scale);

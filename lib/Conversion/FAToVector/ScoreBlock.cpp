@@ -56,25 +56,35 @@ LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
       return SmallVector<Value>{e.boolean(false)};
     };
     auto accept = [&] {
-      Value bad = sumsAreBad(subTile, range, sums);
+      SmallVector<Value> unfit = unfitRows(range, sums);
+      Value any = e.anyLane(
+          llvm::accumulate(llvm::drop_begin(unfit), unfit[0], [&](Value a, Value b) { return e.either(a, b); }));
+      auto storeRows = [&](ArrayRef<Value> rows, Value memory, llvm::function_ref<Value(int64_t)> at) {
+        for (auto [i, row] : llvm::enumerate(rows))
+          e.store(row, memory, at(i));
+        return SmallVector<Value>();
+      };
       e.choose(
-          bad, [] { return SmallVector<Value>(); },
+          any,
           [&] {
-            for (int64_t i = 0; i < vectors; ++i)
-              e.store(sums[i], scratch.sum, position(i));
-            return SmallVector<Value>();
-          });
-      return SmallVector<Value>{bad};
+            SmallVector<Value> marks =
+                llvm::map_to_vector(unfit, [&](Value row) { return e.select(row, e.splat(1.0), e.splat(0.0)); });
+            return storeRows(marks, scratch.unfit, [&](int64_t i) { return e.index(i * lanes); });
+          },
+          [&] { return storeRows(sums, scratch.sum, position); });
+      return SmallVector<Value>{any};
     };
     return e.choose(again, fromScores, accept)[0];
   });
   return result;
 }
 
-/// i1: a row sum is NaN or too large, or too small although the row sees a key.
-Value StepBuilder::sumsAreBad(Value subTile, const KeyRange &range, ValueRange sums) {
+/// Vectors of i1: the row's sum is NaN or too large, or too small although the row sees a key. A row decides for
+/// itself: its result must not change a bit with keys that other rows see.
+SmallVector<Value> StepBuilder::unfitRows(const KeyRange &range, ValueRange sums) {
   const double limit = sumLimit(e.type);
-  Value every = e.compare(arith::CmpIPredicate::slt, range.fullLower, range.fullUpper), bad;
+  Value every = e.compare(arith::CmpIPredicate::slt, range.fullLower, range.fullUpper);
+  SmallVector<Value> unfit;
   for (auto [i, sum] : llvm::enumerate(sums)) {
     Value large = e.compare(arith::CmpFPredicate::UGT, sum, e.splat(limit));
     Value small = e.compare(arith::CmpFPredicate::OLT, sum, e.splat(1.0 / limit));
@@ -84,10 +94,9 @@ Value StepBuilder::sumsAreBad(Value subTile, const KeyRange &range, ValueRange s
                              e.splat(-std::numeric_limits<double>::infinity()));
       small = e.both(small, score ? seen : e.either(seen, e.broadcast(every)));
     }
-    Value either = e.either(large, small);
-    bad = bad ? e.either(bad, either) : either;
+    unfit.push_back(e.either(large, small));
   }
-  return e.anyLane(bad);
+  return unfit;
 }
 
 FailureOr<SmallVector<Value>> StepBuilder::emitScoreBlock(Value subTile, Value block, const KeyRange &range) {

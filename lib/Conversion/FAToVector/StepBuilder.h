@@ -15,7 +15,8 @@ inline double sumLimit(Type type) { return type.isF32() ? 0x1p24 : 0x1p128; }
 inline double largestShift(Type type) { return type.isF32() ? 0x1p16 : 0x1p40; }
 
 /// Adds `@name(arena, sub-tile, lower, upper)`: rows [lower, upper) of Scratch::scores hold scores; references of the
-/// sub-tile are raised to their maxima, sums and output are rescaled, and the scores become P and are summed.
+/// rows in Scratch::unfit are raised to their maxima, sums and output are rescaled, and the scores become P and are
+/// summed.
 func::FuncOp emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape);
 
 /// Values that one step works on.
@@ -43,7 +44,7 @@ private:
   SmallVector<Value> emitDotProducts(Value subTile, Value block);
   LogicalResult emitScores(Value subTile, const KeyRange &range);
   FailureOr<SmallVector<Value>> emitScoreBlock(Value subTile, Value block, const KeyRange &range);
-  Value sumsAreBad(Value subTile, const KeyRange &range, ValueRange sums);
+  SmallVector<Value> unfitRows(const KeyRange &range, ValueRange sums);
   FailureOr<SmallVector<Value>> applyRegions(Value subTile, Value block, Value masked, SmallVector<Value> scores);
   SmallVector<Value> queriesOf(Value subTile);
   LogicalResult emitScoreRow(ArrayRef<Value> queries, Value row, Value masked);
