@@ -105,7 +105,7 @@ def _ratio_lines(entries):
 
 
 def requirements(results):
-    """[(what, value as text, bound, pass)] of every line of issue 6 that the measured rows decide."""
+    """[(what, value as text, bound, pass)] of every requirement that the measured rows decide."""
     lines = []
     for entry in results["rows"]:
         for share, least, limit in ((entry["share"], entry["least_share"], entry["limit"]),

@@ -41,7 +41,7 @@ VARIANTS = {
 }
 VARIANT_SHAPES = [dict(depth=128, causal=True), dict(depth=128, causal=False), dict(depth=64, causal=True)]
 
-# hopper.md section 6: TFLOP/s of others on H100, forward, 16-bit: FlashAttention-2, Triton, cuDNN, FlashAttention-3.
+# Published TFLOP/s of others on H100, forward, 16-bit: FlashAttention-2, Triton, cuDNN, FlashAttention-3.
 TABLE_LENGTHS = [1024, 4096, 16384]
 PUBLISHED = {
     (64, False): [(306, 382, 373, 392), (321, 400, 408, 476), (324, 403, 413, 497)],

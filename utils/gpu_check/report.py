@@ -51,7 +51,7 @@ def main_table(results):
         rows.append([result["name"], rate(result.get("tflops"))] + [rate(peers.get((peer, result["name"]))) for peer in PEERS] +
                     [rate(other) for other in others])
     header = ["TFLOP/s", "ours", "cuDNN", "flash", "flex", "FA2*", "Triton*", "cuDNN*", "FA3*"]
-    return render(header, rows) + "\n* published for H100: hopper.md, section 6"
+    return render(header, rows) + "\n* published for H100 by others"
 
 
 def variant_table(results):

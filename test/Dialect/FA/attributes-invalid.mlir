@@ -1,6 +1,6 @@
 // RUN: fa-opt %s --split-input-file --verify-diagnostics
 
-// Negative never means unlimited (faults.md 17).
+// Negative never means unlimited.
 // expected-error @+1 {{expected window bound 'left' to be at least 0, or `none` for unlimited, but got -3}}
 #m = #fa.window<left = -3, right = 0, top_left>
 

@@ -1,5 +1,5 @@
 // The PTX emulator: device memory, modules made from PTX text, launches with checks. No CUDA, no LLVM.
-// emulator.md and docs/Emulator.md describe the design; EmulatorDriver puts it behind Runtime::Driver.
+// docs/Emulator.md describes the design; EmulatorDriver puts it behind Runtime::Driver.
 #pragma once
 #include "fa/Runtime/Driver.h"
 #include "fa/Runtime/Emulator/Report.h"

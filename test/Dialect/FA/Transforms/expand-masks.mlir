@@ -19,7 +19,7 @@ func.func @causal_bottom_right(%q: memref<1x1x?x8xf32>, %k: memref<1x1x?x8xf32>)
 
 // -----
 
-// Named masks are ANDed with the region that is there (faults.md 15).
+// Named masks are ANDed with the region that is there.
 // CHECK-LABEL: func.func @window_and_region
 func.func @window_and_region(%q: memref<1x1x6x8xf32>, %odd: memref<6xi1>) {
   // CHECK: mask (%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index)
