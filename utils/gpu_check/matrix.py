@@ -36,6 +36,7 @@ VARIANTS = {
     "112 keys": dict(tile_kv=112),  # two tiles in an iteration need their registers: to be compared with this
     "unroll by 2, 112 keys": dict(unroll=2, tile_kv=112),
     "persistent": dict(persistent="true"),
+    "light first": dict(heavy_first="false"),
     "three stages, 64 keys": dict(stages=3, tile_kv=64),
     "176 keys": dict(tile_kv=176),
 }

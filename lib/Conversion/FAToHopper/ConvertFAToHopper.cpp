@@ -41,7 +41,7 @@ struct ConvertFAToHopper : fa::impl::ConvertFAToHopperPassBase<ConvertFAToHopper
       return failure();
     getOperation().walk([&](LaunchOp launch) {
       if (launch.getKernel() == kernel.getName())
-        plan->heavyFirst |= launch.getHeavyFirst();
+        plan->heavyFirst |= launch.getHeavyFirst() && plan->target.getHeavyFirst();
     });
     ImplicitLocOpBuilder b(kernel.getLoc(), &getContext());
     b.setInsertionPoint(kernel);

@@ -120,7 +120,8 @@ StringRef CPUAttr::getTargetName() const { return "cpu"; }
 StringRef HopperAttr::getTargetName() const { return "sm_90a"; }
 
 LogicalResult HopperAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages, int64_t warpgroups,
-                                 bool overlap, bool pingPong, bool persistent, bool schedulingFence, int64_t unroll) {
+                                 bool overlap, bool pingPong, bool persistent, bool schedulingFence, int64_t unroll,
+                                 bool heavyFirst) {
   if (warpgroups < 1 || warpgroups > 3)
     return emitError() << "expected 1 to 3 consumer warpgroups, but got " << warpgroups;
   if (stages < 1)

@@ -29,8 +29,8 @@ static bool copiesTiles(AttentionOp op) {
   });
 }
 
-/// Another CPU than this one has the caches of the model's defaults, so that the schedule does not depend on where it is
-/// chosen.
+/// Another CPU than this one has the caches of the model's defaults, so that the schedule does not depend on where it
+/// is chosen.
 static ScheduleAttr pickForCpu(AttentionOp op, int64_t vectorBits) {
   CpuModel machine = vectorBits ? CpuModel() : CpuModel::host();
   if (vectorBits)
@@ -48,9 +48,8 @@ static ScheduleAttr pickForHopper(AttentionOp op) {
   }
   auto target = HopperAttr::get(op.getContext(), tiles->stages, tiles->warpgroups, /*overlap=*/tiles->stages > 1,
                                 /*ping_pong=*/tiles->warpgroups == 2, /*persistent=*/false,
-                                /*scheduling_fence=*/true, /*unroll=*/tiles->unroll);
-  return ScheduleAttr::get(op.getContext(), tiles->tileQ, tiles->tileKv, LoopOrder::QueryOuter, /*split_kv=*/1,
-                           target);
+                                /*scheduling_fence=*/true, /*unroll=*/tiles->unroll, /*heavy_first=*/true);
+  return ScheduleAttr::get(op.getContext(), tiles->tileQ, tiles->tileKv, LoopOrder::QueryOuter, /*split_kv=*/1, target);
 }
 
 /// Refuses a schedule that needs more than the target has.
@@ -123,8 +122,7 @@ private:
     const LoopOrder loopOrder = order.empty() ? base.getOrder() : *symbolizeLoopOrder(order);
     // What the machine model picked gives way to what the user wants.
     const bool given = wholeOverride || op.getScheduleAttr();
-    const int64_t split =
-        given || (splitKeys && loopOrder == LoopOrder::QueryOuter) ? base.getSplitKv() : 1;
+    const int64_t split = given || (splitKeys && loopOrder == LoopOrder::QueryOuter) ? base.getSplitKv() : 1;
     if (!given || !base.getTarget())
       targetAttr = withLanesFor(targetAttr, rows);
     if (targetAttr.getTargetName() != target) {

@@ -99,10 +99,11 @@ def FA_HopperAttr : FA_Attr<"Hopper", "hopper", [DeclareAttrInterfaceMethods<FA_
     consumers take turns on the tensor cores. `persistent`: one block per multiprocessor walks the tiles.
     `scheduling_fence`: with overlap, ptxas may not move exponentials out from under the product. `unroll`: 1, or 2 key
     tiles in each iteration of loops without a mask, with two buffers of probabilities, so that rounding them to 16 bits runs
-    under the product as well; needs overlap.
+    under the product as well; needs overlap. `heavy_first`: where later query tiles do more work, as under a causal mask,
+    they go first.
 
     ```mlir
-    #fa.hopper<stages = 2, warpgroups = 2, overlap = true, ping_pong = true, persistent = false, scheduling_fence = true, unroll = 1>
+    #fa.hopper<stages = 2, warpgroups = 2, overlap = true, ping_pong = true, persistent = false, scheduling_fence = true, unroll = 1, heavy_first = true>
     ```
   }];
   let parameters = (ins
@@ -112,7 +113,8 @@ def FA_HopperAttr : FA_Attr<"Hopper", "hopper", [DeclareAttrInterfaceMethods<FA_
     DefaultValuedParameter<"bool", "true">:$ping_pong,
     DefaultValuedParameter<"bool", "false">:$persistent,
     DefaultValuedParameter<"bool", "true">:$scheduling_fence,
-    DefaultValuedParameter<"int64_t", "1">:$unroll);
+    DefaultValuedParameter<"int64_t", "1">:$unroll,
+    DefaultValuedParameter<"bool", "true">:$heavy_first);
   let assemblyFormat = "(`<` struct(params)^ `>`)?";
   let genVerifyDecl = 1;
 }
