@@ -75,16 +75,7 @@ LogicalResult DecodeStep::emitBlock(Value block, const KeyRange &range) {
                        : e.choose(
                              masked, [&] { return SmallVector<Value>{areFinite(values, count)}; },
                              [&] { return SmallVector<Value>{e.boolean(true)}; })[0];
-  e.choose(
-      finite,
-      [&] {
-        emitOutput(values, count);
-        return SmallVector<Value>();
-      },
-      [&] {
-        emitGuardedOutput(values, count);
-        return SmallVector<Value>();
-      });
+  e.when(finite, [&] { emitOutput(values, count); }, [&] { emitGuardedOutput(values, count); });
   return result;
 }
 

@@ -114,6 +114,16 @@ void Emitter::when(Value condition, llvm::function_ref<void()> body) {
   });
 }
 
+void Emitter::when(Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise) {
+  auto region = [&](llvm::function_ref<void()> emit) {
+    return [&, emit](OpBuilder &, Location) {
+      emit();
+      scf::YieldOp::create(builder, loc);
+    };
+  };
+  scf::IfOp::create(builder, loc, condition, region(body), region(otherwise));
+}
+
 void Emitter::attempt(llvm::function_ref<Value(Value again)> body) {
   Type flag = builder.getI1Type();
   scf::WhileOp::create(

@@ -72,6 +72,7 @@ public:
   SmallVector<Value> loop(Value lower, Value upper, int64_t step, ValueRange inits, LoopBody body);
   void loop(Value lower, Value upper, int64_t step, llvm::function_ref<void(Value iv)> body);
   void when(Value condition, llvm::function_ref<void()> body);
+  void when(Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise);
   /// body(false), and body(true) if that returned true.
   void attempt(llvm::function_ref<Value(Value again)> body);
   SmallVector<Value> choose(Value condition, llvm::function_ref<SmallVector<Value>()> then,

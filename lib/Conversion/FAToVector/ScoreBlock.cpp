@@ -59,19 +59,15 @@ LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
       SmallVector<Value> unfit = unfitRows(range, sums);
       Value any = e.anyLane(
           llvm::accumulate(llvm::drop_begin(unfit), unfit[0], [&](Value a, Value b) { return e.either(a, b); }));
-      auto storeRows = [&](ArrayRef<Value> rows, Value memory, llvm::function_ref<Value(int64_t)> at) {
-        for (auto [i, row] : llvm::enumerate(rows))
-          e.store(row, memory, at(i));
-        return SmallVector<Value>();
+      auto mark = [&] {
+        for (auto [i, row] : llvm::enumerate(unfit))
+          e.store(e.select(row, e.splat(1.0), e.splat(0.0)), scratch.unfit, e.index(i * lanes));
       };
-      e.choose(
-          any,
-          [&] {
-            SmallVector<Value> marks =
-                llvm::map_to_vector(unfit, [&](Value row) { return e.select(row, e.splat(1.0), e.splat(0.0)); });
-            return storeRows(marks, scratch.unfit, [&](int64_t i) { return e.index(i * lanes); });
-          },
-          [&] { return storeRows(sums, scratch.sum, position); });
+      auto keepSums = [&] {
+        for (auto [i, sum] : llvm::enumerate(sums))
+          e.store(sum, scratch.sum, position(i));
+      };
+      e.when(any, mark, keepSums);
       return SmallVector<Value>{any};
     };
     return e.choose(again, fromScores, accept)[0];

@@ -30,16 +30,7 @@ LogicalResult StepBuilder::emit() {
       result = failure();
     if (!finite)
       return emitOutput(subTile, range);
-    e.choose(
-        finite,
-        [&] {
-          emitOutput(subTile, range);
-          return SmallVector<Value>();
-        },
-        [&] {
-          emitGuardedOutput(subTile, range);
-          return SmallVector<Value>();
-        });
+    e.when(finite, [&] { emitOutput(subTile, range); }, [&] { emitGuardedOutput(subTile, range); });
   });
   return result;
 }

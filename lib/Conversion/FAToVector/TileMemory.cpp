@@ -199,7 +199,6 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
         auto whole = [&] {
           for (int64_t lane = 0; lane < lanes; ++lane)
             storeVector(e, queries, narrow(e, square[lane], element), indices(e.index(lane), c));
-          return SmallVector<Value>();
         };
         // The last rows of a tensor go through scratch memory, one by one.
         auto part = [&] {
@@ -208,9 +207,8 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
           e.loop(zero, valid, 1, [&](Value lane) {
             storeVector(e, queries, narrow(e, e.load(scratch.staging, lane, e.index(0)), element), indices(lane, c));
           });
-          return SmallVector<Value>();
         };
-        e.choose(e.compare(arith::CmpIPredicate::eq, valid, e.index(lanes)), whole, part);
+        e.when(e.compare(arith::CmpIPredicate::eq, valid, e.index(lanes)), whole, part);
       });
     if (columns < shape.depthV)
       e.loop(e.index(columns), e.index(shape.depthV), 1, [&](Value c) {
