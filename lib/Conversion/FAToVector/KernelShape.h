@@ -4,6 +4,8 @@
 
 namespace mlir::fa::cpu {
 
+inline constexpr double log2OfE = 1.44269504088896340736;
+
 /// What is known when a kernel is compiled. `type` is the computing type (f32, or f64 for f64 inputs).
 struct KernelShape {
   Type type;
@@ -11,7 +13,10 @@ struct KernelShape {
   int64_t tileQ = 0, tileKv = 0;             ///< rows of the query tile, keys of the key tile
   bool copyKeys = false, copyValues = false; ///< a key or value tile may be copied (strided, or another element type)
   /// P = 2^(exponentScale (x - reference)), positive. See Scratch::shift for how it is computed.
-  double exponentScale = 1.44269504088896340736;
+  double exponentScale = log2OfE;
+  /// Queries are packed so that dot products are powers of two (exponentScale is 1): where a row's reference is 0,
+  /// nothing comes between the dot product and 2^x. Not with a score function, nor with depth on lanes.
+  bool scoresAreExponents = false;
   BlockTable table;
 
   int64_t numSubTiles() const { return llvm::divideCeil(tileQ, table.subTile()); }
@@ -31,8 +36,8 @@ public:
   Value output;    ///< (numSubTiles * depthV) x subTile: O^T, unnormalised
   Value scores;    ///< tileKv x subTile: P^T of the sub-tile at work
   Value reference; ///< numLanes: P is 1 where a score is equal to it; 0 until sums show that another one is needed
-  /// numLanes: P = 2^(exponentScale x + shift), one fused operation; -exponentScale * reference, or NaN where that is
-  /// so large that its rounding would matter: a NaN sum sends the row to the cold path, which subtracts first.
+  /// numLanes: P = 2^(exponentScale x + shift); -exponentScale * reference, or NaN where that is so large that its
+  /// rounding would matter: a NaN sum sends the row to the cold path, which subtracts first.
   Value shift;
   Value sum;     ///< numLanes: row sums
   Value staging; ///< lanes x lanes: a transposed square of the output, where not all its rows exist

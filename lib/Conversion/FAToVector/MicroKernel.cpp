@@ -19,6 +19,8 @@ SmallVector<Value> MicroKernel::emit(Emitter &e, Value lower, Value upper, Small
   auto unrolled = [&](int64_t count) {
     return [&, count](Value t, ValueRange carried) {
       SmallVector<Value> acc(carried);
+      if (beside)
+        beside(t);
       for (int64_t u = 0; u < count; ++u)
         step(e.add(t, u), acc);
       return acc;

@@ -29,23 +29,45 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
                       },
                       [&](Value key, int64_t i) { return e.load(scratch.scores, key, e.index(i * lanes)); }};
   accumulators = product.emit(e, range.lower, range.upper, accumulators);
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t i = 0; i < vectors; ++i)
-      e.store(accumulators[c * vectors + i], scratch.output, row, c, i * lanes);
+  auto store = [&] {
+    for (int64_t c = 0; c < columns; ++c)
+      for (int64_t i = 0; i < vectors; ++i)
+        e.store(accumulators[c * vectors + i], scratch.output, row, c, i * lanes);
+  };
+  if (!mask && !score)
+    return store();
+  // A hidden key must not reach a row through 0 * infinity. A score function may yield -inf in any tile.
+  auto finite = [&] { return SmallVector<Value>{areFinite(accumulators)}; };
+  auto known = [&] { return SmallVector<Value>{e.boolean(true)}; };
+  Value good = score ? finite()[0] : e.choose(operands.full, known, finite)[0];
+  e.when(good, store, [&] { emitGuardedOutput(row, column, columns, range); });
 }
 
-/// For values that are not finite: a pair that is hidden (P = 0) adds nothing. Rare, so small rather than fast.
-void StepBuilder::emitGuardedOutput(Value subTile, const KeyRange &range) {
+/// x * 0 is 0, or NaN where x is not finite. Chains of additions that do not wait for each other.
+Value StepBuilder::areFinite(ValueRange accumulators) {
+  constexpr size_t chains = 4;
+  SmallVector<Value> sums(std::min(chains, accumulators.size()), e.splat(0.0));
+  for (auto [n, accumulator] : llvm::enumerate(accumulators))
+    sums[n % chains] = e.multiplyAdd(accumulator, e.splat(0.0), sums[n % chains]);
+  Value total = sums[0];
+  for (Value sum : llvm::drop_begin(sums))
+    total = e.addf(total, sum);
+  Value bad = e.anyLane(e.compare(arith::CmpFPredicate::UNO, total, total));
+  return arith::XOrIOp::create(e.builder, e.loc, bad, e.boolean(true));
+}
+
+/// From the output as it was before this tile: a pair that is hidden (P = 0) adds nothing. Rare, so small rather than
+/// fast. Elements that are finite either way get the same bits: the order of keys is the same.
+void StepBuilder::emitGuardedOutput(Value firstRow, Value column, int64_t columns, const KeyRange &range) {
   const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
-  Value base = e.mul(subTile, shape.depthV);
-  e.loop(range.lower, e.min(range.upper, numKeys), 1, [&](Value key) {
-    e.loop(e.index(0), e.index(shape.depthV), 1, [&](Value c) {
-      Value value = e.broadcast(memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, c}));
+  e.loop(range.lower, range.upper, 1, [&](Value key) {
+    e.loop(e.index(0), e.index(columns), 1, [&](Value c) {
+      Value value = e.broadcast(memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)}));
       for (int64_t i = 0; i < vectors; ++i) {
         Value p = e.load(scratch.scores, key, e.index(i * lanes));
-        Value old = e.load(scratch.output, e.add(base, c), e.index(i * lanes));
-        Value hidden = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OEQ, p, e.splat(0.0));
-        e.store(e.select(hidden, old, e.multiplyAdd(value, p, old)), scratch.output, e.add(base, c),
+        Value old = e.load(scratch.output, e.add(firstRow, c), e.index(i * lanes));
+        Value hidden = e.compare(arith::CmpFPredicate::OEQ, p, e.splat(0.0));
+        e.store(e.select(hidden, old, e.multiplyAdd(value, p, old)), scratch.output, e.add(firstRow, c),
                 e.index(i * lanes));
       }
     });

@@ -48,7 +48,7 @@ private:
   /// Exact at the reference whatever its size; the same rounding as the fast path where that one is used.
   Value probability(Value x) {
     Value exact = e.mulf(e.subf(x, reference), scale);
-    return emitExp2(e, e.table.fused ? e.select(large, exact, e.multiplyAdd(x, scale, shift)) : exact);
+    return emitExp2(e, e.select(large, exact, emitShifted(e, shape, x, shift)));
   }
 
   /// An unfit row without history takes its maximum as reference; another one only a larger reference. What was summed
@@ -64,18 +64,15 @@ private:
     reference = e.select(changed, maximum, oldReference);
     e.store(reference, scratch.reference, position);
     Value exponent = e.mulf(e.subf(oldReference, reference), scale);
-    shift = oldShift;
-    if (e.table.fused) {
-      Value product = e.mulf(reference, scale);
-      Value within = e.both(e.compare(arith::CmpFPredicate::OLT, product, e.splat(largestShift(shape.type))),
-                            e.compare(arith::CmpFPredicate::OGT, product, e.splat(-largestShift(shape.type))));
-      Value newShift = e.select(within, e.subf(zero, product), e.splat(std::numeric_limits<double>::quiet_NaN()));
-      shift = e.select(changed, newShift, oldShift);
-      e.store(shift, scratch.shift, position);
-      large = e.compare(arith::CmpFPredicate::UNO, shift, shift);
-      Value difference = e.subf(shift, oldShift);
-      exponent = e.select(e.compare(arith::CmpFPredicate::UNO, difference, difference), exponent, difference);
-    }
+    Value product = e.mulf(reference, scale);
+    Value within = e.both(e.compare(arith::CmpFPredicate::OLT, product, e.splat(largestShift(shape.type))),
+                          e.compare(arith::CmpFPredicate::OGT, product, e.splat(-largestShift(shape.type))));
+    Value newShift = e.select(within, e.subf(zero, product), e.splat(std::numeric_limits<double>::quiet_NaN()));
+    shift = e.select(changed, newShift, oldShift);
+    e.store(shift, scratch.shift, position);
+    large = e.compare(arith::CmpFPredicate::UNO, shift, shift);
+    Value difference = e.subf(shift, oldShift);
+    exponent = e.select(e.compare(arith::CmpFPredicate::UNO, difference, difference), exponent, difference);
     Value factor = emitExp2(e, e.select(e.compare(arith::CmpFPredicate::OEQ, oldSum, zero), zero, exponent));
     e.store(e.mulf(oldSum, factor), scratch.sum, position);
     e.loop(outputRow, e.add(outputRow, shape.depthV), 1, [&](Value row) {
@@ -85,6 +82,10 @@ private:
 };
 
 } // namespace
+
+Value mlir::fa::cpu::emitShifted(Emitter &e, const KernelShape &shape, Value score, Value shift) {
+  return shape.scoresAreExponents ? e.addf(score, shift) : e.multiplyAdd(score, e.splat(shape.exponentScale), shift);
+}
 
 func::FuncOp mlir::fa::cpu::emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name,
                                                const KernelShape &shape) {

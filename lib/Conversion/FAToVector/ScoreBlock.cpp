@@ -3,6 +3,7 @@
 #include "Gather.h"
 #include "MicroKernel.h"
 #include "StepBuilder.h"
+#include "TileMemory.h"
 #include "fa/Dialect/FA/IR/ScalarRegion.h"
 
 using namespace mlir;
@@ -10,18 +11,35 @@ using namespace mlir::fa::cpu;
 
 SmallVector<Value> StepBuilder::emitDotProducts(Value subTile, Value block) {
   const int64_t rows = e.table.keys, lanes = e.table.lanes;
-  Value base = e.mul(subTile, shape.depth), last = e.sub(numKeys, e.index(1));
-  // Rows past the last key repeat it; their scores are hidden.
-  SmallVector<Value> keyRows;
-  for (int64_t r = 0; r < rows; ++r)
-    keyRows.push_back(e.min(e.add(block, r), last));
+  Value base = e.mul(subTile, shape.depth);
   MicroKernel product{rows,
                       [&](Value t, int64_t r) -> Value {
-                        return memref::LoadOp::create(e.builder, e.loc, keys, ValueRange{keyRows[r], t});
+                        return memref::LoadOp::create(e.builder, e.loc, keys, ValueRange{e.add(block, r), t});
                       },
-                      [&](Value t, int64_t i) { return e.load(scratch.queries, e.add(base, t), e.index(i * lanes)); }};
+                      [&](Value t, int64_t i) { return e.load(scratch.queries, e.add(base, t), e.index(i * lanes)); },
+                      [&](Value t) { prefetchBeside(block, t); }};
   SmallVector<Value> zeros(rows * e.table.queryVectors, e.splat(0.0));
   return product.emit(e, e.index(0), e.index(shape.depth), zeros);
+}
+
+/// Iteration t of the products of a block of keys asks for its share of the next block and of the values of this one,
+/// where tensors are read in place. Requests in bursts would hold the line buffers that other misses need.
+void StepBuilder::prefetchBeside(Value block, Value t) {
+  const int64_t rows = e.table.keys, lineElements = 64 * 8 / e.type.getIntOrFloatBitWidth();
+  auto ask = [&](Value tensor, Value tile, Value row, int64_t depth, int locality) {
+    if (classifyTile(cast<MemRefType>(tensor.getType()), e.type, rows) == TileAccess::Copy)
+      return;
+    SmallVector<ReassociationIndices> all{{0, 1}};
+    Value flat = memref::CollapseShapeOp::create(e.builder, e.loc, tile, all);
+    const int64_t share = std::max<int64_t>(rows * depth / shape.depth, 1);
+    Value first = e.add(e.mul(row, depth), e.mul(t, share));
+    for (int64_t n = 0; n < share * e.table.unroll; n += lineElements)
+      memref::PrefetchOp::create(e.builder, e.loc, flat, ValueRange{e.add(first, n)}, /*isWrite=*/false, locality,
+                                 /*isDataCache=*/true);
+  };
+  Value hasNext = e.compare(arith::CmpIPredicate::sle, e.add(block, 2 * rows), numKeys);
+  ask(operands.key, keys, e.select(hasNext, e.add(block, rows), block), shape.depth, /*first-level cache*/ 3);
+  ask(operands.value, values, block, shape.depthV, /*second-level cache*/ 2);
 }
 
 /// P of all keys of the tile, with the reference that the rows have. Where their sums show that it does not fit, the
@@ -32,6 +50,7 @@ LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
   LogicalResult result = success();
   e.attempt([&](Value again) {
     SmallVector<Value> sums;
+    Value shifted = isShifted(subTile);
     for (int64_t i = 0; i < vectors; ++i) {
       sums.push_back(e.load(scratch.sum, position(i)));
       if (mask || score)
@@ -47,7 +66,7 @@ LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
         storeBlock(*scores, block);
         return SmallVector<Value>(carried);
       };
-      return e.choose(again, keep, [&] { return emitExponentials(*scores, subTile, block, carried); });
+      return e.choose(again, keep, [&] { return emitExponentials(*scores, subTile, block, shifted, carried); });
     });
     auto fromScores = [&] {
       Value blocks = e.ceilDiv(e.sub(range.upper, range.lower), e.table.keys);
@@ -183,19 +202,39 @@ FailureOr<Value> StepBuilder::hide(Value x, Value queries, Value keyIndex, Value
   return e.select(exists, x, hidden);
 }
 
-SmallVector<Value> StepBuilder::emitExponentials(ArrayRef<Value> scores, Value subTile, Value block, ValueRange sums) {
+/// i1: some row of the sub-tile has a shift. (x + 0 would be x, but an operation more for each score.)
+Value StepBuilder::isShifted(Value subTile) {
+  if (!shape.scoresAreExponents)
+    return e.boolean(true);
+  Value any;
+  for (int64_t i = 0; i < e.table.queryVectors; ++i) {
+    Value shift = e.load(scratch.shift, e.add(e.mul(subTile, e.table.subTile()), i * e.table.lanes));
+    Value shifted = e.compare(arith::CmpFPredicate::UNE, shift, e.splat(0.0));
+    any = any ? e.either(any, shifted) : shifted;
+  }
+  return e.anyLane(any);
+}
+
+SmallVector<Value> StepBuilder::emitExponentials(ArrayRef<Value> scores, Value subTile, Value block, Value shifted,
+                                                 ValueRange sums) {
   const int64_t vectors = e.table.queryVectors;
-  Value scale = e.splat(shape.exponentScale);
+  auto shift = [&] {
+    SmallVector<Value> exponents(scores);
+    for (int64_t i = 0; i < vectors; ++i) {
+      Value offset = e.load(scratch.shift, e.add(e.mul(subTile, e.table.subTile()), i * e.table.lanes));
+      for (int64_t r = 0; r < e.table.keys; ++r)
+        exponents[r * vectors + i] = emitShifted(e, shape, exponents[r * vectors + i], offset);
+    }
+    return exponents;
+  };
+  SmallVector<Value> exponents =
+      shape.scoresAreExponents ? e.choose(shifted, shift, [&] { return SmallVector<Value>(scores); }) : shift();
   SmallVector<Value> added(sums);
-  for (int64_t i = 0; i < vectors; ++i) {
-    Value position = e.add(e.mul(subTile, e.table.subTile()), i * e.table.lanes);
-    Value offset = e.load(e.table.fused ? scratch.shift : scratch.reference, position);
+  for (int64_t i = 0; i < vectors; ++i)
     for (int64_t r = 0; r < e.table.keys; ++r) {
-      Value x = scores[r * vectors + i];
-      Value p = emitExp2(e, e.table.fused ? e.multiplyAdd(x, scale, offset) : e.mulf(e.subf(x, offset), scale));
+      Value p = emitExp2(e, exponents[r * vectors + i]);
       added[i] = e.addf(added[i], p);
       e.store(p, scratch.scores, block, r, i * e.table.lanes);
     }
-  }
   return added;
 }

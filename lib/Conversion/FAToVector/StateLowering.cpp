@@ -125,14 +125,17 @@ KernelShape StateLowering::shapeOf() {
     StepOp step = chain.steps.front();
     result.depth = step.getQuery().getType().getDimSize(3);
     result.tileKv = step.getTileKv();
-    if (staysInExponent(step))
+    result.scoresAreExponents = step.getScore().empty() && !hasDepthOnLanes();
+    if (result.scoresAreExponents)
+      result.exponentScale = 1.0;
+    else if (staysInExponent(step))
       result.exponentScale *= std::abs(staticScale(step));
   }
-  for (StepOp step : chain.steps) {
-    result.copyKeys |= classifyTile(step.getKey().getType(), result.type) != TileAccess::InPlace;
-    result.copyValues |= classifyTile(step.getValue().getType(), result.type) != TileAccess::InPlace;
-  }
   result.table = selectBlockTable(unit.bits, unit.avx512, result.type, result.tileQ, result.tileKv);
+  for (StepOp step : chain.steps) {
+    result.copyKeys |= classifyTile(step.getKey().getType(), result.type, result.table.keys) != TileAccess::InPlace;
+    result.copyValues |= classifyTile(step.getValue().getType(), result.type, /*readRows=*/1) != TileAccess::InPlace;
+  }
   return result;
 }
 
@@ -140,7 +143,8 @@ KernelShape StateLowering::shapeOf() {
 bool StateLowering::hasDepthOnLanes() {
   auto schedule = kernel->getAttrOfType<ScheduleAttr>(scheduleAttrName);
   auto target = schedule ? dyn_cast_if_present<CPUAttr>(schedule.getTarget()) : CPUAttr();
-  return target && target.getLanes() == Lanes::Depth && shape.tileQ <= CPUAttr::maxRowsOfDepthLanes;
+  return target && target.getLanes() == Lanes::Depth &&
+         chain.init.getState().getType().getRows() <= CPUAttr::maxRowsOfDepthLanes;
 }
 
 /// From the runtime for a kernel; a function that nobody launches has the heap.
@@ -161,15 +165,16 @@ Value StateLowering::allocateScratch(MemRefType type) {
   return memory;
 }
 
-/// What queries are multiplied by when they are packed. A static scale stays in the exponent (shapeOf) but for its
-/// sign.
+/// What queries are multiplied by when they are packed. What stays in the exponent (shapeOf) leaves its sign.
 Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, value));
+  };
+  const double unit = shape.scoresAreExponents ? log2OfE : 1.0;
   if (Value dynamic = step.getDynamicScale())
-    return dynamic;
-  double scale = staticScale(step);
-  if (staysInExponent(step))
-    scale = std::copysign(1.0, scale);
-  return arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, scale));
+    return unit == 1.0 ? dynamic : e.mulf(dynamic, constant(unit));
+  const double scale = staticScale(step);
+  return constant(!shape.scoresAreExponents && staysInExponent(step) ? std::copysign(1.0, scale) : scale * unit);
 }
 
 void StateLowering::lowerInit() {

@@ -19,6 +19,9 @@ inline double largestShift(Type type) { return type.isF32() ? 0x1p16 : 0x1p40; }
 /// summed.
 func::FuncOp emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape);
 
+/// The exponent of a score, where its row has a shift: the same bits on every path.
+Value emitShifted(Emitter &e, const KernelShape &shape, Value score, Value shift);
+
 /// Values that one step works on.
 struct StepOperands {
   Value arena, copies, query, key, value;
@@ -39,7 +42,6 @@ public:
   LogicalResult emit();
 
 private:
-  Value valuesAreFinite();
   KeyRange rangeOfSubTile(Value subTile);
   SmallVector<Value> emitDotProducts(Value subTile, Value block);
   LogicalResult emitScores(Value subTile, const KeyRange &range);
@@ -49,12 +51,16 @@ private:
   SmallVector<Value> queriesOf(Value subTile);
   LogicalResult emitScoreRow(ArrayRef<Value> queries, Value row, Value masked);
   FailureOr<Value> hide(Value score, Value i, Value keyIndex, Value clampedKey);
+  void prefetchBeside(Value block, Value t);
   void storeBlock(ArrayRef<Value> rows, Value block);
   SmallVector<Value> loadBlock(Value block);
-  SmallVector<Value> emitExponentials(ArrayRef<Value> scores, Value subTile, Value block, ValueRange sums);
+  Value isShifted(Value subTile);
+  SmallVector<Value> emitExponentials(ArrayRef<Value> scores, Value subTile, Value block, Value shifted,
+                                      ValueRange sums);
   void emitOutput(Value subTile, const KeyRange &range);
   void emitOutputColumns(Value subTile, Value column, int64_t columns, const KeyRange &range);
-  void emitGuardedOutput(Value subTile, const KeyRange &range);
+  Value areFinite(ValueRange accumulators);
+  void emitGuardedOutput(Value firstRow, Value column, int64_t columns, const KeyRange &range);
 
   Emitter &e;
   const KernelShape &shape;

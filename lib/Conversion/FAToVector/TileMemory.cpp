@@ -70,7 +70,11 @@ void copyTile(Emitter &e, const TileRows &tile, int64_t depth, Value copy) {
 
 } // namespace
 
-TileAccess mlir::fa::cpu::classifyTile(MemRefType tensor, Type computeType) {
+static bool hasWholeRows(MemRefType tensor, int64_t readRows) {
+  return readRows == 1 || (!tensor.isDynamicDim(2) && tensor.getDimSize(2) % readRows == 0);
+}
+
+TileAccess mlir::fa::cpu::classifyTile(MemRefType tensor, Type computeType, int64_t readRows) {
   if (tensor.getElementType() != computeType)
     return TileAccess::Copy;
   auto [strides, offset] = tensor.getStridesAndOffset();
@@ -78,11 +82,12 @@ TileAccess mlir::fa::cpu::classifyTile(MemRefType tensor, Type computeType) {
   auto fits = [](int64_t stride, int64_t wanted) { return ShapedType::isDynamic(stride) || stride == wanted; };
   if (!fits(strides[3], 1) || !fits(strides[2], depth))
     return TileAccess::Copy;
-  bool known = !ShapedType::isDynamic(strides[3]) && !ShapedType::isDynamic(strides[2]);
+  bool known = !ShapedType::isDynamic(strides[3]) && !ShapedType::isDynamic(strides[2]) && hasWholeRows(tensor, readRows);
   return known ? TileAccess::InPlace : TileAccess::Runtime;
 }
 
-Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy, Value copyOffset) {
+Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy,
+                                    Value copyOffset) {
   auto layout = StridedLayoutAttr::get(e.builder.getContext(), ShapedType::kDynamic, {depth, 1});
   auto viewType = MemRefType::get({ShapedType::kDynamic, depth}, e.type, layout);
   auto metadata = memref::ExtractStridedMetadataOp::create(e.builder, e.loc, tile.tensor);
@@ -102,7 +107,8 @@ Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t dept
     copyTile(e, tile, depth, copy);
     return view(copy, copyOffset);
   };
-  switch (classifyTile(cast<MemRefType>(tile.tensor.getType()), e.type)) {
+  auto type = cast<MemRefType>(tile.tensor.getType());
+  switch (classifyTile(type, e.type, readRows)) {
   case TileAccess::InPlace:
     return inPlace()[0];
   case TileAccess::Copy:
@@ -110,9 +116,11 @@ Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t dept
   case TileAccess::Runtime:
     break;
   }
-  Value contiguous = e.both(e.compare(arith::CmpIPredicate::eq, strides[2], e.index(depth)),
-                            e.compare(arith::CmpIPredicate::eq, strides[3], e.index(1)));
-  return e.choose(contiguous, inPlace, copied)[0];
+  Value fits = e.both(e.compare(arith::CmpIPredicate::eq, strides[2], e.index(depth)),
+                      e.compare(arith::CmpIPredicate::eq, strides[3], e.index(1)));
+  if (!hasWholeRows(type, readRows))
+    fits = e.both(fits, e.compare(arith::CmpIPredicate::eq, e.roundDown(tile.count, readRows), tile.count));
+  return e.choose(fits, inPlace, copied)[0];
 }
 
 void mlir::fa::cpu::emitPackQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape,
@@ -155,11 +163,10 @@ void storeLse(Emitter &e, const Scratch &scratch, double exponentScale, Value ls
   Value log = math::Log2Op::create(e.builder, e.loc, e.load(scratch.sum, firstLane));
   constexpr double ln2 = 0.693147180559945309417;
   Value exponent = e.mulf(e.load(scratch.reference, firstLane), e.splat(exponentScale));
-  if (e.table.fused) { // what P was computed with
-    Value shift = e.load(scratch.shift, firstLane);
-    Value none = e.compare(arith::CmpFPredicate::UNO, shift, shift);
-    exponent = e.select(none, exponent, e.subf(e.splat(0.0), shift));
-  }
+  // What P was computed with.
+  Value shift = e.load(scratch.shift, firstLane);
+  Value none = e.compare(arith::CmpFPredicate::UNO, shift, shift);
+  exponent = e.select(none, exponent, e.subf(e.splat(0.0), shift));
   Value natural = e.mulf(e.addf(exponent, log), e.splat(ln2));
   // The reference is not needed any more: its place holds the results, so that a loop can store those that exist.
   e.store(natural, scratch.reference, firstLane);

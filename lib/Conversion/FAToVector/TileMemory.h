@@ -8,19 +8,21 @@ namespace mlir::fa::cpu {
 enum class TileAccess {
   InPlace, ///< rows are contiguous and of the computing type: no copy
   Copy,    ///< another element type, or strided rows: copied once per step
-  Runtime, ///< decided by the strides when the kernel runs
+  Runtime, ///< decided by strides and lengths when the kernel runs
 };
-TileAccess classifyTile(MemRefType tensor, Type computeType);
+/// `readRows`: see emitTileView.
+TileAccess classifyTile(MemRefType tensor, Type computeType, int64_t readRows);
 
 /// A tile of a 4-d tensor: rows [row, row + count) of one (batch, head).
 struct TileRows {
   Value tensor, batch, head, row, count;
 };
 
-/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. `copyOffset` is 0, but must not be
+/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. Rows are read `readRows` at a time:
+/// where the last of them do not exist, the tile is copied, and they hold anything. `copyOffset` is 0, but must not be
 /// a constant: the view then has the form of a tile in place, for which LLVM keeps one pointer per row. Where it can
 /// see the address, it recomputes rows in the innermost loop and spills (a third of the speed).
-Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, Value copy, Value copyOffset);
+Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy, Value copyOffset);
 
 /// Writes Q^T * factor for every lane of the query tile. Lanes past the last query repeat it, so that every lane holds
 /// data of the tensor. `factor` is a scalar of the computing type.
