@@ -137,8 +137,34 @@ SmallVector<Value> StepBuilder::loadBlock(Value block) {
   return rows;
 }
 
-/// Score and mask regions run row by row through memory: one copy of their code, however large, and none of it on the
-/// path of blocks that need neither.
+/// The scores of a masked block, without leaving the registers.
+SmallVector<Value> StepBuilder::hideInRegisters(Value subTile, Value block, SmallVector<Value> scores) {
+  const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
+  Value hidden = e.splat(-std::numeric_limits<double>::infinity());
+  Value firstRow = e.add(firstQuery, e.mul(subTile, e.table.subTile()));
+  SmallVector<Value> queries, seen;
+  for (int64_t i = 0; i < vectors; ++i) {
+    queries.push_back(laneMask->positions(e, e.add(firstRow, i * lanes)));
+    if (mask)
+      seen.push_back(e.load(scratch.seen, e.index(i * lanes)));
+  }
+  Value first = laneMask->broadcast(e, e.add(firstKey, block));
+  for (int64_t r = 0; r < e.table.keys; ++r) {
+    Value key = laneMask->offset(e, first, r);
+    for (int64_t i = 0; i < vectors; ++i) {
+      Value &x = scores[r * vectors + i];
+      x = e.select(laneMask->visible(e, queries[i], key), x, hidden);
+      if (mask)
+        seen[i] = e.larger(x, seen[i]);
+    }
+  }
+  for (auto [i, largest] : llvm::enumerate(seen))
+    e.store(largest, scratch.seen, e.index(i * lanes));
+  return scores;
+}
+
+/// Score functions and long masks run row by row through memory: one copy of their code, however large, and none of it
+/// on the path of blocks that need neither.
 FailureOr<SmallVector<Value>> StepBuilder::applyRegions(Value subTile, Value block, Value masked,
                                                         SmallVector<Value> scores) {
   LogicalResult result = success();
@@ -148,6 +174,8 @@ FailureOr<SmallVector<Value>> StepBuilder::applyRegions(Value subTile, Value blo
     e.loop(block, e.add(block, e.table.keys), 1, [&](Value row) { result = emitScoreRow(queries, row, masked); });
     return loadBlock(block);
   };
+  if (laneMask)
+    return e.choose(masked, [&] { return hideInRegisters(subTile, block, scores); }, [&] { return scores; });
   SmallVector<Value> changed = score ? through() : e.choose(masked, through, [&] { return scores; });
   if (failed(result))
     return failure();

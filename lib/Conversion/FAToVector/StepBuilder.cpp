@@ -10,12 +10,16 @@ StepBuilder::StepBuilder(Emitter &e, const KernelShape &shape, const StepOperand
     : e(e), shape(shape), operands(operands), score(score), mask(mask), rebase(rebase), bounds(bounds),
       scratch(e, operands.arena, operands.copies, shape) {}
 
+static int64_t lengthOf(Value tensor) { return cast<MemRefType>(tensor.getType()).getDimSize(2); }
+
 LogicalResult StepBuilder::emit() {
   seqQ = memref::DimOp::create(e.builder, e.loc, operands.query, 2);
   seqKv = memref::DimOp::create(e.builder, e.loc, operands.key, 2);
   firstKey = e.mul(operands.keyTile, shape.tileKv);
   numKeys = e.min(e.sub(seqKv, firstKey), e.index(shape.tileKv));
   firstQuery = e.mul(operands.queryTile, shape.tileQ);
+  if (!score)
+    laneMask = LaneMask::of(mask, lengthOf(operands.query), lengthOf(operands.key), e);
   TileRows keyTile{operands.key, operands.keyBatch, operands.keyHead, firstKey, numKeys};
   TileRows valueTile{operands.value, operands.keyBatch, operands.keyHead, firstKey, numKeys};
   keys = emitTileView(e, keyTile, shape.depth, shape.table.keys, scratch.keys, operands.copyOffset);

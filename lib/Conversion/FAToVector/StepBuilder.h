@@ -1,6 +1,7 @@
 // The body of fa.step: S^T = K Q^T block by block with the exponential in its epilogue, then O^T += V^T P^T.
 #pragma once
 #include "KernelShape.h"
+#include "LaneMask.h"
 #include "SubTileBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Region.h"
@@ -50,6 +51,7 @@ private:
   FailureOr<SmallVector<Value>> applyRegions(Value subTile, Value block, Value masked, SmallVector<Value> scores);
   SmallVector<Value> queriesOf(Value subTile);
   LogicalResult emitScoreRow(ArrayRef<Value> queries, Value row, Value masked);
+  SmallVector<Value> hideInRegisters(Value subTile, Value block, SmallVector<Value> scores);
   FailureOr<Value> hide(Value score, Value i, Value keyIndex, Value clampedKey);
   void prefetchBeside(Value block, Value t);
   void storeBlock(ArrayRef<Value> rows, Value block);
@@ -69,6 +71,7 @@ private:
   func::FuncOp rebase;
   const SubTileBounds *bounds;
   Scratch scratch;
+  std::optional<LaneMask> laneMask; ///< masked blocks stay in registers
   Value seqQ, seqKv, firstKey, numKeys, firstQuery, keys, values;
 };
 
