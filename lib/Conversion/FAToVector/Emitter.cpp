@@ -41,18 +41,19 @@ Value Emitter::load(Value memref, Value row, Value column) {
 void Emitter::store(Value vector, Value memref, Value row, Value column) {
   vector::StoreOp::create(builder, loc, vector, memref, ValueRange{row, column});
 }
-std::pair<Value, Value> Emitter::flatten(Value matrix, Value row, int64_t offset, int64_t column) {
+std::pair<Value, Value> Emitter::flatten(Value matrix, Value row, int64_t rowOffset, Value column,
+                                         int64_t columnOffset) {
   const int64_t width = cast<MemRefType>(matrix.getType()).getDimSize(1);
   SmallVector<ReassociationIndices> all{{0, 1}};
   Value flat = memref::CollapseShapeOp::create(builder, loc, matrix, all);
-  return {flat, add(mul(row, width), offset * width + column)};
+  return {flat, add(add(mul(row, width), column), rowOffset * width + columnOffset)};
 }
-Value Emitter::load(Value memref, Value row, int64_t offset, int64_t column) {
-  auto [flat, position] = flatten(memref, row, offset, column);
+Value Emitter::load(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset) {
+  auto [flat, position] = flatten(matrix, row, rowOffset, column, columnOffset);
   return load(flat, position);
 }
-void Emitter::store(Value vector, Value memref, Value row, int64_t offset, int64_t column) {
-  auto [flat, position] = flatten(memref, row, offset, column);
+void Emitter::store(Value vector, Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset) {
+  auto [flat, position] = flatten(matrix, row, rowOffset, column, columnOffset);
   store(vector, flat, position);
 }
 Value Emitter::load(Value memref, Value position) {

@@ -42,10 +42,10 @@ public:
   Value broadcast(Value scalar);
   Value load(Value memref, Value row, Value column);
   void store(Value vector, Value memref, Value row, Value column);
-  /// Row `row + offset` of a contiguous matrix: constant parts end up in the address, so that neighbours share one
-  /// register.
-  Value load(Value memref, Value row, int64_t offset, int64_t column);
-  void store(Value vector, Value memref, Value row, int64_t offset, int64_t column);
+  /// At (row + rowOffset, column + columnOffset) of a contiguous matrix: constant parts end up in the address, so that
+  /// neighbours share one register.
+  Value load(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset);
+  void store(Value vector, Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset);
   Value load(Value memref, Value position);
   void store(Value vector, Value memref, Value position);
   /// a * b + c, fused where the machine can.
@@ -80,7 +80,7 @@ public:
 
 private:
   /// The matrix as one row, and where an element of it is.
-  std::pair<Value, Value> flatten(Value matrix, Value row, int64_t offset, int64_t column);
+  std::pair<Value, Value> flatten(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset);
 };
 
 } // namespace mlir::fa::cpu

@@ -5,7 +5,6 @@ using namespace mlir;
 using namespace mlir::fa::cpu;
 
 SmallVector<Value> MicroKernel::emit(Emitter &e, Value lower, Value upper, SmallVector<Value> accumulators) const {
-  const int64_t vectors = e.table.queryVectors;
   auto step = [&](Value t, SmallVector<Value> &acc) {
     SmallVector<Value> operands;
     for (int64_t i = 0; i < vectors; ++i)
@@ -26,11 +25,11 @@ SmallVector<Value> MicroKernel::emit(Emitter &e, Value lower, Value upper, Small
       return acc;
     };
   };
-  Value main = e.add(lower, e.roundDown(e.sub(upper, lower), e.table.unroll));
-  accumulators = e.loop(lower, main, e.table.unroll, accumulators, unrolled(e.table.unroll));
-  std::optional<int64_t> first = getConstantIntValue(main), last = getConstantIntValue(upper);
-  if (first && last && *first == *last)
-    return accumulators;
+  const int64_t unroll = e.table.unroll;
+  if (!remainder)
+    return e.loop(lower, upper, unroll, accumulators, unrolled(unroll));
+  Value main = e.add(lower, e.roundDown(e.sub(upper, lower), unroll));
+  accumulators = e.loop(lower, main, unroll, accumulators, unrolled(unroll));
   return e.loop(main, upper, 1, accumulators, unrolled(1));
 }
 

@@ -6,14 +6,14 @@
 namespace mlir::fa::cpu {
 
 /// acc[r * vectors + i] += scalar(t, r) * vector(t, i) for t in [lower, upper), r in [0, rows), i in [0, vectors).
-/// `scalar` returns one element (broadcast here), `vector` one vector; `beside` (may be empty) emits what is to happen
-/// once in every iteration. Returns the new accumulators.
 struct MicroKernel {
-  int64_t rows;
-  std::function<Value(Value t, int64_t row)> scalar;
-  std::function<Value(Value t, int64_t i)> vector;
-  std::function<void(Value t)> beside = nullptr;
+  int64_t rows = 0, vectors = 0;
+  bool remainder = true; ///< upper - lower may be no multiple of the table's `unroll`
+  std::function<Value(Value t, int64_t row)> scalar; ///< one element (broadcast here)
+  std::function<Value(Value t, int64_t i)> vector;   ///< one vector
+  std::function<void(Value t)> beside;               ///< what happens once in every iteration; may be empty
 
+  /// The new accumulators.
   SmallVector<Value> emit(Emitter &e, Value lower, Value upper, SmallVector<Value> accumulators) const;
 };
 

@@ -9,6 +9,7 @@ void StepBuilder::emitOutput(Value subTile, const KeyRange &range) {
   const int64_t columns = e.table.keys, whole = shape.depthV - shape.depthV % columns;
   KeyRange used = range;
   used.upper = e.min(range.upper, numKeys);
+  used.bothUpper = e.min(range.bothUpper, numKeys);
   if (whole > 0)
     e.loop(e.index(0), e.index(whole), columns,
            [&](Value column) { emitOutputColumns(subTile, column, columns, used); });
@@ -18,21 +19,28 @@ void StepBuilder::emitOutput(Value subTile, const KeyRange &range) {
 
 void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns, const KeyRange &range) {
   const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
-  Value row = e.add(e.mul(subTile, shape.depthV), column);
+  Value row = e.add(e.mul(subTile, shape.depthV), column), zero = e.index(0);
   SmallVector<Value> accumulators;
   for (int64_t c = 0; c < columns; ++c)
     for (int64_t i = 0; i < vectors; ++i)
-      accumulators.push_back(e.load(scratch.output, row, c, i * lanes));
-  MicroKernel product{columns,
-                      [&](Value key, int64_t c) -> Value {
-                        return memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)});
-                      },
-                      [&](Value key, int64_t i) { return e.load(scratch.scores, key, e.index(i * lanes)); }};
-  accumulators = product.emit(e, range.lower, range.upper, accumulators);
+      accumulators.push_back(e.load(scratch.output, row, c, zero, i * lanes));
+  MicroKernel product;
+  product.rows = columns;
+  product.vectors = vectors;
+  product.remainder = mayEndInBlock(e.table.unroll);
+  product.scalar = [&](Value key, int64_t c) -> Value {
+    return memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)});
+  };
+  product.vector = [&](Value key, int64_t i) { return e.load(scratch.scores, key, e.index(i * lanes)); };
+  if (hasHalfBlocks())
+    emitHalfProduct(product, 0, range.lower, range.bothLower, accumulators);
+  accumulators = product.emit(e, range.bothLower, range.bothUpper, accumulators);
+  if (hasHalfBlocks())
+    emitHalfProduct(product, vectors - 1, range.bothUpper, range.upper, accumulators);
   auto store = [&] {
     for (int64_t c = 0; c < columns; ++c)
       for (int64_t i = 0; i < vectors; ++i)
-        e.store(accumulators[c * vectors + i], scratch.output, row, c, i * lanes);
+        e.store(accumulators[c * vectors + i], scratch.output, row, c, zero, i * lanes);
   };
   if (!mask && !score)
     return store();
@@ -41,6 +49,21 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   auto known = [&] { return SmallVector<Value>{e.boolean(true)}; };
   Value good = score ? finite()[0] : e.choose(operands.full, known, finite)[0];
   e.when(good, store, [&] { emitGuardedOutput(row, column, columns, range); });
+}
+
+/// Keys that only one vector of queries may see.
+void StepBuilder::emitHalfProduct(const MicroKernel &product, int64_t vector, Value lower, Value upper,
+                                  SmallVector<Value> &accumulators) {
+  const int64_t vectors = product.vectors;
+  MicroKernel half = product;
+  half.vectors = 1;
+  half.vector = [&](Value key, int64_t) { return product.vector(key, vector); };
+  SmallVector<Value> own;
+  for (int64_t c = 0; c < product.rows; ++c)
+    own.push_back(accumulators[c * vectors + vector]);
+  own = half.emit(e, lower, upper, own);
+  for (int64_t c = 0; c < product.rows; ++c)
+    accumulators[c * vectors + vector] = own[c];
 }
 
 /// x * 0 is 0, or NaN where x is not finite. Chains of additions that do not wait for each other.

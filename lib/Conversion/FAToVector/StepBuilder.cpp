@@ -36,6 +36,15 @@ LogicalResult StepBuilder::emit() {
   return result;
 }
 
+/// Where bounds are known, keys that only some queries of a sub-tile may see are not computed for the others.
+bool StepBuilder::hasHalfBlocks() const { return mask && bounds && laneMask && e.table.queryVectors == 2; }
+
+/// Some tile has a number of keys that is no multiple of `keys`, which divides tiles.
+bool StepBuilder::mayEndInBlock(int64_t keys) const {
+  const int64_t length = lengthOf(operands.key);
+  return ShapedType::isDynamic(length) || length % keys != 0 || shape.tileKv % keys != 0;
+}
+
 KeyRange StepBuilder::rangeOfSubTile(Value subTile) {
   Value zero = e.index(0);
   KeyRange whole{zero, numKeys, zero, e.roundDown(numKeys, shape.table.keys)};
@@ -46,7 +55,12 @@ KeyRange StepBuilder::rangeOfSubTile(Value subTile) {
     SubTileBounds::Position position{operands.batch, operands.head, operands.queryTile, subTile, firstKey, numKeys};
     masked = bounds->emit(e, position, seqQ, seqKv);
   }
+  if (!hasHalfBlocks()) {
+    masked.bothLower = masked.lower;
+    masked.bothUpper = masked.upper;
+  }
   auto pick = [&](Value full, Value partial) { return e.select(operands.full, full, partial); };
   return {pick(whole.lower, masked.lower), pick(whole.upper, masked.upper), pick(whole.fullLower, masked.fullLower),
-          pick(whole.fullUpper, masked.fullUpper)};
+          pick(whole.fullUpper, masked.fullUpper), pick(whole.bothLower, masked.bothLower),
+          pick(whole.bothUpper, masked.bothUpper)};
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "KernelShape.h"
 #include "LaneMask.h"
+#include "MicroKernel.h"
 #include "SubTileBounds.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Region.h"
@@ -43,24 +44,48 @@ public:
   LogicalResult emit();
 
 private:
+  /// Scores of keys [key, key + table.keys) of the tile for `vectors` vectors of queries of a sub-tile, from lane `lane`
+  /// of it: all of them, or one.
+  struct ScoreBlock {
+    Value subTile, key;
+    int64_t vectors;
+    Value lane;
+  };
+  using BlockEmitter = llvm::function_ref<SmallVector<Value>(const ScoreBlock &block, ValueRange sums)>;
+
   KeyRange rangeOfSubTile(Value subTile);
-  SmallVector<Value> emitDotProducts(Value subTile, Value block);
+  bool hasHalfBlocks() const;
+  bool mayEndInBlock(int64_t keys) const;
+
+  // SubTileScores.cpp
   LogicalResult emitScores(Value subTile, const KeyRange &range);
-  FailureOr<SmallVector<Value>> emitScoreBlock(Value subTile, Value block, const KeyRange &range);
+  SmallVector<Value> emitHalfBlocks(Value subTile, const KeyRange &range, Value again, SmallVector<Value> sums,
+                                    BlockEmitter emitBlock);
+  Value isShifted(Value subTile);
   SmallVector<Value> unfitRows(const KeyRange &range, ValueRange sums);
-  FailureOr<SmallVector<Value>> applyRegions(Value subTile, Value block, Value masked, SmallVector<Value> scores);
+
+  // ScoreBlock.cpp
+  FailureOr<SmallVector<Value>> emitScoreBlock(const ScoreBlock &block, const KeyRange &range);
+  SmallVector<Value> emitDotProducts(const ScoreBlock &block);
+  void prefetchBeside(Value key, Value t);
+  Value laneOf(const ScoreBlock &block, int64_t i);
+  Value positionOf(const ScoreBlock &block, int64_t i);
+  void storeScores(ArrayRef<Value> rows, const ScoreBlock &block);
+  SmallVector<Value> loadScores(const ScoreBlock &block);
+  SmallVector<Value> emitExponentials(ArrayRef<Value> scores, const ScoreBlock &block, Value shifted, ValueRange sums);
+
+  // HiddenPairs.cpp
+  FailureOr<SmallVector<Value>> applyRegions(const ScoreBlock &block, Value masked, SmallVector<Value> scores);
+  SmallVector<Value> hideInRegisters(const ScoreBlock &block, SmallVector<Value> scores);
   SmallVector<Value> queriesOf(Value subTile);
   LogicalResult emitScoreRow(ArrayRef<Value> queries, Value row, Value masked);
-  SmallVector<Value> hideInRegisters(Value subTile, Value block, SmallVector<Value> scores);
   FailureOr<Value> hide(Value score, Value i, Value keyIndex, Value clampedKey);
-  void prefetchBeside(Value block, Value t);
-  void storeBlock(ArrayRef<Value> rows, Value block);
-  SmallVector<Value> loadBlock(Value block);
-  Value isShifted(Value subTile);
-  SmallVector<Value> emitExponentials(ArrayRef<Value> scores, Value subTile, Value block, Value shifted,
-                                      ValueRange sums);
+
+  // OutputBlock.cpp
   void emitOutput(Value subTile, const KeyRange &range);
   void emitOutputColumns(Value subTile, Value column, int64_t columns, const KeyRange &range);
+  void emitHalfProduct(const MicroKernel &product, int64_t vector, Value lower, Value upper,
+                       SmallVector<Value> &accumulators);
   Value areFinite(ValueRange accumulators);
   void emitGuardedOutput(Value firstRow, Value column, int64_t columns, const KeyRange &range);
 

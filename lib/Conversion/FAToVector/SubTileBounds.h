@@ -6,8 +6,10 @@
 namespace mlir::fa::cpu {
 
 /// Keys of one key tile, relative to it: those that a sub-tile of queries visits, and those that all its queries see.
+/// Visited keys below `bothLower` only its first vector of queries may see, those from `bothUpper` on only its last.
 struct KeyRange {
   Value lower, upper, fullLower, fullUpper;
+  Value bothLower = lower, bothUpper = upper;
 };
 
 class SubTileBounds {
@@ -24,6 +26,7 @@ public:
   KeyRange emit(Emitter &e, const Position &position, Value seqQ, Value seqKv) const;
 
 private:
+  KeyRange emitRows(Emitter &e, const Position &position, Value tile, Value seqQ, Value seqKv) const;
   SubTileBounds(MaskAnalysis analysis, const KernelShape &shape) : analysis(std::move(analysis)), shape(&shape) {}
 
   MaskAnalysis analysis;
