@@ -90,23 +90,27 @@ template <typename Element>
 void RowEvaluator<Element>::finishExact(const RowBlock &block, size_t row, const Exact *scores, double queryNorm) {
   const int64_t i = queryOf(block, row), depthV = problem.depthV();
   const auto scale = static_cast<Exact>(problem.scale);
-  std::vector<Exact> weights(seen.size());
-  terms.resize(seen.size());
-  for (size_t n = 0; n < seen.size(); ++n) {
-    const auto j = static_cast<size_t>(seen[n]);
-    const Exact s = scores[j] * scale;
+  std::vector<Exact> weights;
+  std::vector<int32_t> keys; // whose logit does not hide them
+  terms.clear();
+  for (const int32_t key : seen) {
+    const auto j = static_cast<size_t>(key);
+    Exact x = scores[j] * scale;
     double error = bound.scaledDotError(queryNorm, head.keyNorm[j]);
-    weights[n] = s;
     if (problem.score) {
-      const auto at = [&](double x) { return problem.score(x, block.batch, block.head, i, seen[n]); };
-      const auto before = static_cast<double>(s);
+      const auto at = [&](double s) { return problem.score(s, block.batch, block.head, i, key); };
+      const auto before = static_cast<double>(x);
       const double after = at(before);
       error = std::max(std::abs(at(before + error) - after), std::abs(at(before - error) - after)) +
               bound.scoreError(before, after);
-      weights[n] = after;
+      x = after;
     }
-    terms[n] = {static_cast<double>(weights[n]), 0, error, head.valueMax[j],
-                bound.scaledDotScale(queryNorm, head.keyNorm[j])};
+    if (x == minusInfinity<Exact>)
+      continue;
+    keys.push_back(key);
+    weights.push_back(x);
+    terms.push_back(
+        {static_cast<double>(x), 0, error, head.valueMax[j], bound.scaledDotScale(queryNorm, head.keyNorm[j])});
   }
   const Exact reference = largest(weights);
   const size_t place = block.first + row;
@@ -120,7 +124,7 @@ void RowEvaluator<Element>::finishExact(const RowBlock &block, size_t row, const
   for (Exact &weight : weights)
     sum += weight = std::exp(weight - reference);
   std::vector<Exact> result(static_cast<size_t>(depthV), 0);
-  accumulate(weights.data(), seen.data(), static_cast<int64_t>(seen.size()), head.values.data(), depthV, depthV,
+  accumulate(weights.data(), keys.data(), static_cast<int64_t>(keys.size()), head.values.data(), depthV, depthV,
              result.data());
   for (int64_t d = 0; d < depthV; ++d)
     output[d] = static_cast<double>(result[static_cast<size_t>(d)] / sum);
@@ -169,15 +173,19 @@ void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, con
   const DType stored = sizeOf(input) == 1 ? DType::BF16 : input;
   const int64_t i = queryOf(block, row), depthV = problem.depthV();
   const size_t place = block.first + row;
-  std::vector<Plain> weights(seen.size());
-  for (size_t n = 0; n < seen.size(); ++n) {
-    Plain x = roundTo(stored, roundTo(stored, scores[seen[n]]) * static_cast<Plain>(problem.scale));
+  std::vector<Plain> weights;
+  std::vector<int32_t> keys; // whose logit does not hide them
+  for (const int32_t key : seen) {
+    Plain x = roundTo(stored, roundTo(stored, scores[key]) * static_cast<Plain>(problem.scale));
     if (problem.score)
-      x = roundTo(stored, static_cast<Plain>(problem.score(x, block.batch, block.head, i, seen[n])));
-    weights[n] = x;
+      x = roundTo(stored, static_cast<Plain>(problem.score(x, block.batch, block.head, i, key)));
     // Narrow stored scores overflow where a fused kernel's do not: only the compute type counts.
     if (!std::isfinite(x) && !evaluation.overflows[place])
-      evaluation.overflows[place] = overflows(block, row, seen[n], scores[seen[n]], exactScores[seen[n]]);
+      evaluation.overflows[place] = overflows(block, row, key, scores[key], exactScores[key]);
+    if (x == minusInfinity<Plain>)
+      continue;
+    keys.push_back(key);
+    weights.push_back(x);
   }
   const Plain reference = largest(weights);
   double *output = evaluation.unfusedOutput.data() + place * static_cast<size_t>(depthV);
@@ -192,7 +200,7 @@ void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, con
   for (Plain &weight : weights)
     weight = roundTo(stored, weight / sum);
   std::vector<Plain> result(static_cast<size_t>(depthV), 0);
-  accumulate(weights.data(), seen.data(), static_cast<int64_t>(seen.size()), head.values.data(), depthV, depthV,
+  accumulate(weights.data(), keys.data(), static_cast<int64_t>(keys.size()), head.values.data(), depthV, depthV,
              result.data());
   for (int64_t d = 0; d < depthV; ++d)
     output[d] = static_cast<double>(roundTo(options.outputType, result[static_cast<size_t>(d)]));

@@ -167,6 +167,19 @@ TEST(Faults, AScoreOfMinusInfinityHidesItsKeyAfterSoftcap) {
   EXPECT_NEAR(e.lse[0], 0, 1e-15);
 }
 
+/// As behind a mask: 0 * NaN never happens.
+TEST(Faults, ValuesBehindAScoreOfMinusInfinityAreNotRead) {
+  for (double value : {nan_, inf}) {
+    Mean t(2, 2, [&](size_t j) { return j == 0 ? 1.0 : value; });
+    t.problem.score = [](double s, int64_t, int64_t, int64_t i, int64_t j) { return i == 0 && j == 1 ? -inf : s; };
+    const Evaluation e = run(t.problem);
+    EXPECT_EQ(e.output[0], 1);
+    EXPECT_EQ(e.unfusedOutput[0], 1);
+    EXPECT_FALSE(std::isfinite(e.output[1])) << "this row sees it";
+    EXPECT_FALSE(std::isfinite(e.unfusedOutput[1]));
+  }
+}
+
 TEST(Faults, NoKeysAndNoQueries) {
   TestProblem none(DType::F32, 3, 0, 4);
   none.q.random(1);
