@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::cpu;
 
+namespace {
+/// i1, for a scalar.
+Value isMinusZero(Emitter &e, Value x) {
+  auto bits = e.builder.getIntegerType(e.type.getIntOrFloatBitWidth());
+  Value sign = arith::ConstantOp::create(e.builder, e.loc,
+                                         e.builder.getIntegerAttr(bits, llvm::APInt::getSignMask(bits.getWidth())));
+  return e.compare(arith::CmpIPredicate::eq, arith::BitcastOp::create(e.builder, e.loc, bits, x), sign);
+}
+} // namespace
+
 /// x * 0 is 0, or NaN where x is not finite.
 Value DecodeStep::zeroTimes(const Values &values, Value row, Value sum) {
   const int64_t lanes = shape.lanes(), piece = values.order.paired ? 2 * lanes : lanes;
@@ -113,7 +123,7 @@ void DecodeStep::emitColumns(Value rowBlock, Value column, ArrayRef<Piece> piece
     e.store(sums[n], scratch.output, e.add(firstRow, n / vectors), e.add(column, n % vectors * lanes));
 }
 
-/// For values that are not finite: a pair that is hidden (P = 0) adds nothing. Rare, so small rather than fast.
+/// For values that are not finite: a pair that is hidden (P = -0) adds nothing. Rare, so small rather than fast.
 void DecodeStep::emitGuardedOutput(const Values &values, Value count) {
   const int64_t group = shape.group(), lanes = shape.lanes();
   e.loop(e.index(0), count, 1, [&](Value key) {
@@ -122,8 +132,8 @@ void DecodeStep::emitGuardedOutput(const Values &values, Value count) {
       auto rem = [&](Value a, int64_t b) { return e.builder.createOrFold<arith::RemUIOp>(e.loc, a, e.index(b)); };
       Value scoreRow = e.add(e.mul(div(row, shape.rows), shape.scoreVectors()), div(key, group));
       Value lane = e.add(e.mul(rem(row, shape.rows), group), rem(key, group));
-      Value p = e.broadcast(memref::LoadOp::create(e.builder, e.loc, scratch.scores, ValueRange{scoreRow, lane}));
-      Value hidden = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OEQ, p, e.splat(0.0));
+      Value weight = memref::LoadOp::create(e.builder, e.loc, scratch.scores, ValueRange{scoreRow, lane});
+      Value p = e.broadcast(weight), hidden = isMinusZero(e, weight);
       forEachPiece(e, values.order, [&](Value column, int64_t pieceColumns, bool paired) {
         for (auto [n, vector] :
              llvm::enumerate(loadPiece(e, values.rows, e.add(values.first, key), column, pieceColumns, paired))) {

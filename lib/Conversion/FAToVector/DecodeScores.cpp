@@ -8,22 +8,25 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::cpu;
 
-/// Vector by vector: the exponentials of one run beside the products of the next.
-LogicalResult DecodeStep::emitScores(Value rowBlock, Value block, const Keys &keys, Value masked) {
+/// Vector by vector: the exponentials of one run beside the products of the next. Returns whether any pair is hidden.
+FailureOr<Value> DecodeStep::emitScores(Value rowBlock, Value block, const Keys &keys, Value masked) {
   Value ahead = shape.stageKeys ? Value() : rowAhead(block);
   LogicalResult result = success();
-  e.loop(e.index(0), e.index(shape.scoreVectors()), 1, [&](Value vector) {
+  Value none = e.boolean(false);
+  Value hidden = e.loop(e.index(0), e.index(shape.scoreVectors()), 1, {none}, [&](Value vector, ValueRange carried) {
     Value first = e.mul(vector, shape.group());
     Value products = emitDotProducts(rowBlock, first, keys, ahead);
     FailureOr<Value> scores = applyRegions(rowBlock, e.add(block, first), products, masked);
     if (failed(scores)) {
       result = failure();
-      return;
+      return SmallVector<Value>{none};
     }
     emitRaiseCheck(rowBlock, vector, *scores);
-    emitExponentials(rowBlock, vector, *scores);
-  });
-  return result;
+    return SmallVector<Value>{e.either(carried[0], emitExponentials(rowBlock, vector, *scores))};
+  })[0];
+  if (failed(result))
+    return failure();
+  return hidden;
 }
 
 /// Of lanes that are rows x keys from `firstOfVector` (relative to the tile) on.
@@ -90,10 +93,14 @@ void DecodeStep::emitRaiseCheck(Value rowBlock, Value vector, Value scores) {
          [&] { func::CallOp::create(e.builder, e.loc, raise, ValueRange{scores, operands.arena, rowBlock, vector}); });
 }
 
-void DecodeStep::emitExponentials(Value rowBlock, Value vector, Value scores) {
+/// Returns whether a pair is hidden. Its weight is -0: that of a visible pair may underflow to 0, and is told apart.
+Value DecodeStep::emitExponentials(Value rowBlock, Value vector, Value scores) {
   Value lane = e.mul(rowBlock, shape.lanes()), row = e.add(e.mul(rowBlock, shape.scoreVectors()), vector);
   Value reference = e.load(scratch.reference, lane), sum = e.load(scratch.sum, lane);
   Value p = emitExp2(e, e.mulf(e.subf(scores, reference), e.splat(shape.kernel.exponentScale)));
+  Value hidden = e.compare(arith::CmpFPredicate::OEQ, scores, e.splat(-std::numeric_limits<double>::infinity()));
+  p = e.select(hidden, e.splat(-0.0), p);
   e.store(e.addf(sum, p), scratch.sum, lane);
   e.store(p, scratch.scores, row, e.index(0));
+  return e.anyLane(hidden);
 }

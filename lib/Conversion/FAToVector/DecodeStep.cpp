@@ -61,20 +61,17 @@ LogicalResult DecodeStep::emitBlock(Value block, const KeyRange &range) {
   Value count = e.min(e.sub(numKeys, block), e.index(shape.blockKeys()));
   Keys keys = emitKeys(block);
   LogicalResult result = success();
-  e.loop(e.index(0), e.index(shape.rowBlocks), 1, [&](Value rowBlock) {
-    if (failed(emitScores(rowBlock, block, keys, masked)))
-      result = failure();
-  });
+  Value none = e.boolean(false);
+  Value hidden = e.loop(e.index(0), e.index(shape.rowBlocks), 1, {none}, [&](Value rowBlock, ValueRange carried) {
+    FailureOr<Value> some = emitScores(rowBlock, block, keys, masked);
+    result = some;
+    return SmallVector<Value>{succeeded(some) ? e.either(carried[0], *some) : none};
+  })[0];
   Values values = emitValues(block, count);
-  if (!mask && !score) {
-    emitOutput(values, count);
-    return result;
-  }
-  // A hidden key must not reach a row through 0 * NaN; a score function may hide any.
-  Value finite = score ? areFinite(values, count)
-                       : e.choose(
-                             masked, [&] { return SmallVector<Value>{areFinite(values, count)}; },
-                             [&] { return SmallVector<Value>{e.boolean(true)}; })[0];
+  // A hidden key must not reach a row through 0 * NaN.
+  Value finite = e.choose(
+      hidden, [&] { return SmallVector<Value>{areFinite(values, count)}; },
+      [&] { return SmallVector<Value>{e.boolean(true)}; })[0];
   e.when(finite, [&] { emitOutput(values, count); }, [&] { emitGuardedOutput(values, count); });
   return result;
 }

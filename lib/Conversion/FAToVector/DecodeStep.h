@@ -50,11 +50,11 @@ private:
   Value emitDotProducts(Value rowBlock, Value firstOfVector, const Keys &keys, Value ahead);
   Value emitSums(SmallVector<Value> products);
 
-  LogicalResult emitScores(Value rowBlock, Value block, const Keys &keys, Value masked);
+  FailureOr<Value> emitScores(Value rowBlock, Value block, const Keys &keys, Value masked);
   FailureOr<Value> applyRegions(Value rowBlock, Value firstOfVector, Value scores, Value masked);
   FailureOr<Value> changedScores(Value rowBlock, Value firstOfVector, Value x, Value masked);
   void emitRaiseCheck(Value rowBlock, Value vector, Value scores);
-  void emitExponentials(Value rowBlock, Value vector, Value scores);
+  Value emitExponentials(Value rowBlock, Value vector, Value scores);
 
   Value areFinite(const Values &values, Value count);
   Value zeroTimes(const Values &values, Value row, Value sum);
