@@ -1,5 +1,6 @@
 // Index, vector and loop idioms.
 #include "Emitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::fa::cpu;
@@ -28,6 +29,17 @@ Value Emitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
 }
 Value Emitter::boolean(bool value) { return arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), value); }
 
+Value Emitter::opaque(Value index) {
+  auto cast = [&](Type type, Value value) {
+    return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
+  };
+  Type i64 = builder.getI64Type();
+  auto noInstruction = LLVM::InlineAsmOp::create(
+      builder, loc, i64, cast(i64, index), /*asm_string=*/"", /*constraints=*/"=r,0", /*has_side_effects=*/false,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return cast(index.getType(), noInstruction.getResult(0));
+}
+
 Value Emitter::splat(double value) {
   return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vectorType, builder.getFloatAttr(type, value)));
 }
@@ -41,20 +53,26 @@ Value Emitter::load(Value memref, Value row, Value column) {
 void Emitter::store(Value vector, Value memref, Value row, Value column) {
   vector::StoreOp::create(builder, loc, vector, memref, ValueRange{row, column});
 }
-std::pair<Value, Value> Emitter::flatten(Value matrix, Value row, int64_t rowOffset, Value column,
-                                         int64_t columnOffset) {
+Value Emitter::flat(Value matrix) {
+  Value &view = flatViews[matrix];
+  if (!view) {
+    // Once, where the matrix is made: it serves all its uses.
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(matrix);
+    SmallVector<ReassociationIndices> all{{0, 1}};
+    view = memref::CollapseShapeOp::create(builder, loc, matrix, all);
+  }
+  return view;
+}
+Value Emitter::positionIn(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset) {
   const int64_t width = cast<MemRefType>(matrix.getType()).getDimSize(1);
-  SmallVector<ReassociationIndices> all{{0, 1}};
-  Value flat = memref::CollapseShapeOp::create(builder, loc, matrix, all);
-  return {flat, add(add(mul(row, width), column), rowOffset * width + columnOffset)};
+  return add(add(mul(row, width), column), rowOffset * width + columnOffset);
 }
 Value Emitter::load(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset) {
-  auto [flat, position] = flatten(matrix, row, rowOffset, column, columnOffset);
-  return load(flat, position);
+  return load(flat(matrix), positionIn(matrix, row, rowOffset, column, columnOffset));
 }
 void Emitter::store(Value vector, Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset) {
-  auto [flat, position] = flatten(matrix, row, rowOffset, column, columnOffset);
-  store(vector, flat, position);
+  store(vector, flat(matrix), positionIn(matrix, row, rowOffset, column, columnOffset));
 }
 Value Emitter::load(Value memref, Value position) {
   return vector::LoadOp::create(builder, loc, vectorType, memref, ValueRange{position});

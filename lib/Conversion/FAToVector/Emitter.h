@@ -37,11 +37,17 @@ public:
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
   Value either(Value a, Value b) { return arith::OrIOp::create(builder, loc, a, b); }
 
+  /// The same index, which LLVM does not relate to the loop it comes from: what is computed from it in a long loop body
+  /// would all be candidates of loop strength reduction, which takes more than linear time.
+  Value opaque(Value index);
+
   // Vectors of `lanes` elements.
   Value splat(double value);
   Value broadcast(Value scalar);
   Value load(Value memref, Value row, Value column);
   void store(Value vector, Value memref, Value row, Value column);
+  /// A contiguous matrix as one row.
+  Value flat(Value matrix);
   /// At (row + rowOffset, column + columnOffset) of a contiguous matrix: constant parts end up in the address, so that
   /// neighbours share one register.
   Value load(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset);
@@ -79,8 +85,9 @@ public:
                             llvm::function_ref<SmallVector<Value>()> otherwise);
 
 private:
-  /// The matrix as one row, and where an element of it is.
-  std::pair<Value, Value> flatten(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset);
+  Value positionIn(Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset);
+
+  llvm::DenseMap<Value, Value> flatViews;
 };
 
 } // namespace mlir::fa::cpu

@@ -5,23 +5,25 @@ using namespace mlir;
 using namespace mlir::fa::cpu;
 
 SmallVector<Value> MicroKernel::emit(Emitter &e, Value lower, Value upper, SmallVector<Value> accumulators) const {
-  auto step = [&](Value t, SmallVector<Value> &acc) {
-    SmallVector<Value> operands;
-    for (int64_t i = 0; i < vectors; ++i)
-      operands.push_back(vector(t, i));
-    for (int64_t r = 0; r < rows; ++r) {
-      Value factor = e.broadcast(scalar(t, r));
-      for (int64_t i = 0; i < vectors; ++i)
-        acc[r * vectors + i] = e.multiplyAdd(factor, operands[i], acc[r * vectors + i]);
-    }
-  };
   auto unrolled = [&](int64_t count) {
-    return [&, count](Value t, ValueRange carried) {
+    return [&, count](Value counter, ValueRange carried) {
       SmallVector<Value> acc(carried);
+      Value t = e.opaque(counter);
       if (beside)
         beside(t);
-      for (int64_t u = 0; u < count; ++u)
-        step(e.add(t, u), acc);
+      Value scalars = e.add(scalar.start, e.mul(t, scalar.stride));
+      Value operands = e.add(vector.start, e.mul(t, vector.stride));
+      for (int64_t u = 0; u < count; ++u) {
+        SmallVector<Value> loaded;
+        for (int64_t i = 0; i < vectors; ++i)
+          loaded.push_back(e.load(vector.memory, e.add(operands, u * vector.stride + i * vector.next)));
+        for (int64_t r = 0; r < rows; ++r) {
+          Value position = e.add(scalars, u * scalar.stride + r * scalar.next);
+          Value factor = e.broadcast(memref::LoadOp::create(e.builder, e.loc, scalar.memory, position));
+          for (int64_t i = 0; i < vectors; ++i)
+            acc[r * vectors + i] = e.multiplyAdd(factor, loaded[i], acc[r * vectors + i]);
+        }
+      }
       return acc;
     };
   };

@@ -12,7 +12,7 @@ void StepBuilder::emitOutput(Value subTile, const KeyRange &range) {
   used.bothUpper = e.min(range.bothUpper, numKeys);
   if (whole > 0)
     e.loop(e.index(0), e.index(whole), columns,
-           [&](Value column) { emitOutputColumns(subTile, column, columns, used); });
+           [&](Value column) { emitOutputColumns(subTile, e.opaque(column), columns, used); });
   if (whole < shape.depthV)
     emitOutputColumns(subTile, e.index(whole), shape.depthV - whole, used);
 }
@@ -28,10 +28,8 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   product.rows = columns;
   product.vectors = vectors;
   product.remainder = mayEndInBlock(e.table.unroll);
-  product.scalar = [&](Value key, int64_t c) -> Value {
-    return memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)});
-  };
-  product.vector = [&](Value key, int64_t i) { return e.load(scratch.scores, key, e.index(i * lanes)); };
+  product.scalar = {e.flat(values), column, shape.depthV, 1};
+  product.vector = {e.flat(scratch.scores), zero, e.table.subTile(), lanes};
   if (hasHalfBlocks())
     emitHalfProduct(product, 0, range.lower, range.bothLower, accumulators);
   accumulators = product.emit(e, range.bothLower, range.bothUpper, accumulators);
@@ -57,7 +55,7 @@ void StepBuilder::emitHalfProduct(const MicroKernel &product, int64_t vector, Va
   const int64_t vectors = product.vectors;
   MicroKernel half = product;
   half.vectors = 1;
-  half.vector = [&](Value key, int64_t) { return product.vector(key, vector); };
+  half.vector.start = e.add(half.vector.start, vector * e.table.lanes);
   SmallVector<Value> own;
   for (int64_t c = 0; c < product.rows; ++c)
     own.push_back(accumulators[c * vectors + vector]);

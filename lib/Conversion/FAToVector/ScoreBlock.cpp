@@ -17,16 +17,14 @@ FailureOr<SmallVector<Value>> StepBuilder::emitScoreBlock(const ScoreBlock &bloc
 }
 
 SmallVector<Value> StepBuilder::emitDotProducts(const ScoreBlock &block) {
-  const int64_t rows = e.table.keys;
-  Value base = e.mul(block.subTile, shape.depth);
+  const int64_t rows = e.table.keys, width = e.table.subTile();
+  Value queryRows = e.mul(block.subTile, shape.depth);
   MicroKernel product;
   product.rows = rows;
   product.vectors = block.vectors;
   product.remainder = shape.depth % e.table.unroll != 0;
-  product.scalar = [&](Value t, int64_t r) -> Value {
-    return memref::LoadOp::create(e.builder, e.loc, keys, ValueRange{e.add(block.key, r), t});
-  };
-  product.vector = [&](Value t, int64_t i) { return e.load(scratch.queries, e.add(base, t), laneOf(block, i)); };
+  product.scalar = {e.flat(keys), e.mul(block.key, shape.depth), 1, shape.depth};
+  product.vector = {e.flat(scratch.queries), e.add(e.mul(queryRows, width), block.lane), width, e.table.lanes};
   product.beside = [&](Value t) { prefetchBeside(block.key, t); };
   SmallVector<Value> zeros(rows * block.vectors, e.splat(0.0));
   return product.emit(e, e.index(0), e.index(shape.depth), zeros);
@@ -39,16 +37,13 @@ void StepBuilder::prefetchBeside(Value key, Value t) {
   auto ask = [&](Value tensor, Value tile, Value row, int64_t depth, int locality) {
     if (classifyTile(cast<MemRefType>(tensor.getType()), e.type, rows) == TileAccess::Copy)
       return;
-    SmallVector<ReassociationIndices> all{{0, 1}};
-    Value flat = memref::CollapseShapeOp::create(e.builder, e.loc, tile, all);
     const int64_t share = std::max<int64_t>(rows * depth / shape.depth, 1);
     Value first = e.add(e.mul(row, depth), e.mul(t, share));
     for (int64_t n = 0; n < share * e.table.unroll; n += lineElements)
-      memref::PrefetchOp::create(e.builder, e.loc, flat, ValueRange{e.add(first, n)}, /*isWrite=*/false, locality,
-                                 /*isDataCache=*/true);
+      memref::PrefetchOp::create(e.builder, e.loc, e.flat(tile), ValueRange{e.add(first, n)}, /*isWrite=*/false,
+                                 locality, /*isDataCache=*/true);
   };
-  Value hasNext = e.compare(arith::CmpIPredicate::sle, e.add(key, 2 * rows), numKeys);
-  ask(operands.key, keys, e.select(hasNext, e.add(key, rows), key), shape.depth, /*first-level cache*/ 3);
+  ask(operands.key, keys, e.add(key, rows), shape.depth, /*first-level cache*/ 3);
   ask(operands.value, values, key, shape.depthV, /*second-level cache*/ 2);
 }
 

@@ -27,7 +27,8 @@ LogicalResult StepBuilder::emit() {
 
   Value numQueries = e.min(e.sub(seqQ, firstQuery), e.index(shape.tileQ));
   LogicalResult result = success();
-  e.loop(e.index(0), e.ceilDiv(numQueries, shape.table.subTile()), 1, [&](Value subTile) {
+  e.loop(e.index(0), e.ceilDiv(numQueries, shape.table.subTile()), 1, [&](Value counter) {
+    Value subTile = e.opaque(counter);
     KeyRange range = rangeOfSubTile(subTile);
     if (failed(emitScores(subTile, range)))
       result = failure();

@@ -31,7 +31,7 @@ LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
       return e.choose(again, keep, [&] { return emitExponentials(*scores, block, shifted, carried); });
     };
     sums = e.loop(range.bothLower, range.bothUpper, e.table.keys, sums, [&](Value key, ValueRange carried) {
-      return emitBlock({subTile, key, vectors, e.index(0)}, carried);
+      return emitBlock({subTile, e.opaque(key), vectors, e.index(0)}, carried);
     });
     if (hasHalfBlocks())
       sums = emitHalfBlocks(subTile, range, again, sums, emitBlock);
@@ -72,7 +72,7 @@ SmallVector<Value> StepBuilder::emitHalfBlocks(Value subTile, const KeyRange &ra
   return e.loop(zero, e.add(first, last), 1, sums, [&](Value n, ValueRange carried) {
     Value isFirst = e.compare(arith::CmpIPredicate::slt, n, first);
     Value start = e.select(isFirst, range.lower, e.sub(range.bothUpper, e.mul(first, keys)));
-    Value key = e.add(start, e.mul(n, keys));
+    Value key = e.opaque(e.add(start, e.mul(n, keys)));
     ScoreBlock half{subTile, key, 1, e.select(isFirst, zero, lanes)};
     Value sum = emitBlock(half, {e.select(isFirst, carried[0], carried[1])})[0];
     // The other vector sees none of these keys.
