@@ -6,6 +6,7 @@
 #include "fa/Support/Text.h"
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -27,6 +28,7 @@ struct Row {
   execution::AttentionSpec spec;
   execution::CompileOptions compile;
   bool bandwidth = false; ///< few queries: the limit is reading keys and values
+  double logits = 1;      ///< standard deviation of queries, so of logits: all other data is normal
 };
 
 Expected<int64_t> integer(const std::string &word, size_t skip) {
@@ -60,6 +62,13 @@ Status setField(Row &row, const std::string &word) {
   }
   if (name == "cpu" && equal != std::string::npos) {
     row.compile.cpu = word.substr(equal + 1);
+    return Status::success();
+  }
+  if (name == "logits" && equal != std::string::npos) {
+    char *end = nullptr;
+    row.logits = std::strtod(word.c_str() + equal + 1, &end);
+    if (word.size() == equal + 1 || *end || !(row.logits > 0) || !std::isfinite(row.logits))
+      return makeError("expected a positive number after 'logits=', but got '" + word + "'");
     return Status::success();
   }
   if (const Expected<DType> type = parseDType(word)) {
@@ -219,7 +228,8 @@ Expected<Prepared> prepare(const std::string &text, const Settings &settings) {
   Expected<std::unique_ptr<execution::CompiledAttention>> kernel = execution::compile(*program, row->compile);
   if (!kernel)
     return kernel.error();
-  const execution::RunOptions options;
+  execution::RunOptions options;
+  options.fills["q"] = {execution::Fill::Kind::Normal, 0, row->logits};
   Expected<execution::Tensors> tensors = execution::prepareTensors(*program, options);
   if (!tensors)
     return tensors.error();
@@ -296,7 +306,10 @@ int usage() {
                "       fa-bench-attention [--json] --compiles=N --cache-dir=FOLDER ROW...\n"
                "a row: \"[f32|f64|bf16|f16] dDEPTH [full|causal|window=LEFT] n=N [keys=N] [heads=N] [kv_heads=N] "
                "[bshd] [threads=N]\n"
-               "        [tile_q=N] [tile_kv=N] [cpu=NAME]\"\n";
+               "        [tile_q=N] [tile_kv=N] [cpu=NAME] [logits=SCALE]\"\n"
+               "logits: standard deviation of the queries (1); of the logits, too, as keys have 1. A row whose logits "
+               "exceed 16 or so\n"
+               "        changes its reference.\n";
   return 1;
 }
 
