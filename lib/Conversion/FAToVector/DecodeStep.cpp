@@ -45,7 +45,7 @@ KeyRange DecodeStep::keyRange() {
   KeyRange masked{zero, numKeys, zero, zero};
   if (bounds) {
     SubTileBounds::Position position{operands.batch, operands.head, operands.queryTile, zero, firstKey, numKeys};
-    masked = bounds->emit(e, position, seqQ, seqKv);
+    masked = bounds->emit(e, position, seqQ, seqKv)[0];
   }
   auto pick = [&](Value full, Value partial) { return e.select(operands.full, full, partial); };
   return {pick(whole.lower, masked.lower), pick(whole.upper, masked.upper), pick(whole.fullLower, masked.fullLower),

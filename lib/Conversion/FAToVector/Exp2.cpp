@@ -37,8 +37,7 @@ Value constantInt(Emitter &e, unsigned bits, int64_t value) {
   return arith::ConstantOp::create(e.builder, e.loc, e.builder.getIntegerAttr(e.builder.getIntegerType(bits), value));
 }
 
-/// VREDUCE gives x - floor(x) (0 at infinities), VSCALEF p * 2^floor(x): no clamp, no integer arithmetic. What would be
-/// subnormal is 0 (as in the portable form): products with such numbers take a hundred times as long.
+/// VREDUCE gives x - floor(x) (0 at infinities), VSCALEF p * 2^floor(x) (0 at -inf): no clamp, no integer arithmetic.
 Value emitAvx512(Emitter &e, Value x, bool isF32) {
   std::string suffix = isF32 ? ".ps.512" : ".pd.512";
   Value everyLane = constantInt(e, isF32 ? 16 : 8, -1);
@@ -46,11 +45,7 @@ Value emitAvx512(Emitter &e, Value x, bool isF32) {
   Value roundDown = constantInt(e, 32, 9);
   Value f = intrinsic(e, "llvm.x86.avx512.mask.reduce" + suffix, {x, roundDown, x, everyLane, currentRounding});
   Value p = isF32 ? polynomial(e, f, positiveF32) : polynomial(e, f, positiveF64);
-  // Unordered or above: NaN stays NaN.
-  Value normal = e.compare(arith::CmpFPredicate::UGE, x, e.splat(isF32 ? -126.0 : -1022.0));
-  Value lanes = vector::BitCastOp::create(e.builder, e.loc, VectorType::get({1}, everyLane.getType()), normal);
-  Value mask = vector::ExtractOp::create(e.builder, e.loc, lanes, 0);
-  return intrinsic(e, "llvm.x86.avx512.mask.scalef" + suffix, {p, x, e.splat(0.0), mask, currentRounding});
+  return intrinsic(e, "llvm.x86.avx512.mask.scalef" + suffix, {p, x, p, everyLane, currentRounding});
 }
 
 /// Adding 1.5 * 2^(mantissa bits) leaves round(x) in the low bits; they are shifted into the exponent of the

@@ -8,10 +8,12 @@ using namespace mlir::fa::cpu;
 
 /// Score functions and long masks run row by row through memory: one copy of their code, however large, and none of it
 /// on the path of blocks that need neither.
-FailureOr<SmallVector<Value>> StepBuilder::applyRegions(const ScoreBlock &block, Value masked,
+FailureOr<SmallVector<Value>> StepBuilder::applyRegions(const ScoreBlock &block, const Visit &visit,
                                                         SmallVector<Value> scores) {
-  if (laneMask)
-    return e.choose(masked, [&] { return hideInRegisters(block, scores); }, [&] { return scores; });
+  Value end = e.add(block.key, e.table.keys);
+  Value visible = e.both(e.compare(arith::CmpIPredicate::sle, visit.fullLower, block.key),
+                         e.compare(arith::CmpIPredicate::sle, end, visit.fullUpper));
+  Value masked = arith::XOrIOp::create(e.builder, e.loc, visible, e.boolean(true));
   LogicalResult result = success();
   auto through = [&]() -> SmallVector<Value> {
     storeScores(scores, block);
@@ -30,17 +32,20 @@ FailureOr<SmallVector<Value>> StepBuilder::applyRegions(const ScoreBlock &block,
 SmallVector<Value> StepBuilder::hideInRegisters(const ScoreBlock &block, SmallVector<Value> scores) {
   Value hidden = e.splat(-std::numeric_limits<double>::infinity());
   SmallVector<Value> queries, seen;
-  for (int64_t i = 0; i < block.vectors; ++i) {
+  for (int64_t i = 0; mask && i < block.vectors; ++i) {
     queries.push_back(laneMask->positions(e, e.add(firstQuery, positionOf(block, i))));
-    if (mask)
-      seen.push_back(e.load(scratch.seen, laneOf(block, i)));
+    seen.push_back(e.load(scratch.seen, laneOf(block, i)));
   }
-  Value first = laneMask->broadcast(e, e.add(firstKey, block.key));
+  Value first = mask ? laneMask->broadcast(e, e.add(firstKey, block.key)) : Value();
+  Value left = e.sub(numKeys, block.key); // keys that exist
   for (int64_t r = 0; r < e.table.keys; ++r) {
-    Value key = laneMask->offset(e, first, r);
+    Value exists = mayEndInBlock(e.table.keys) ? e.compare(arith::CmpIPredicate::slt, e.index(r), left) : Value();
     for (int64_t i = 0; i < block.vectors; ++i) {
       Value &x = scores[r * block.vectors + i];
-      x = e.select(laneMask->visible(e, queries[i], key), x, hidden);
+      if (mask)
+        x = e.select(laneMask->visible(e, queries[i], laneMask->offset(e, first, r)), x, hidden);
+      if (exists)
+        x = e.select(exists, x, hidden);
       if (mask)
         seen[i] = e.larger(x, seen[i]);
     }

@@ -36,6 +36,7 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::sum, {shape.numLanes()});
   place(&Scratch::seen, {lanes});
   place(&Scratch::unfit, {lanes});
+  place(&Scratch::partial, {lanes});
   place(&Scratch::staging, {shape.table.lanes, shape.table.lanes});
 }
 

@@ -42,6 +42,7 @@ public:
   Value sum;     ///< numLanes: row sums
   Value staging; ///< lanes x lanes: a transposed square of the output, where not all its rows exist
   Value seen;    ///< subTile: largest score of the masked blocks of the sub-tile at work; -inf where all are hidden
+  Value partial; ///< subTile: row sums on their way to the edges of the tile and back
   Value unfit;   ///< subTile: 1 where the row's sum asks for another reference, else 0
   Value keys;    ///< tileKv x depth, when copyKeys
   Value values;  ///< tileKv x depthV, when copyValues

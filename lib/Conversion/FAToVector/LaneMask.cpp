@@ -102,14 +102,16 @@ private:
 } // namespace
 
 std::optional<LaneMask> LaneMask::of(Region *mask, int64_t seqQ, int64_t seqKv, const Emitter &e) {
+  if (!mask)
+    return LaneMask(mask);
   if (ShapedType::isDynamic(seqQ) || ShapedType::isDynamic(seqKv))
     return std::nullopt;
   // Lanes past the last query and keys past the last one have positions too.
   constexpr int64_t past = 4096;
   const Ranges::Range queries{0, seqQ + past}, keys{0, seqKv + past};
-  if (!queries.fits() || !keys.fits() || (mask && !Ranges().fit(*mask, queries, keys)))
+  if (!queries.fits() || !keys.fits() || !Ranges().fit(*mask, queries, keys))
     return std::nullopt;
-  return LaneMask(mask, seqKv, seqKv % e.table.keys == 0);
+  return LaneMask(mask);
 }
 
 Value LaneMask::broadcast(Emitter &e, Value base) const {
@@ -130,11 +132,6 @@ Value LaneMask::offset(Emitter &e, Value positions, int64_t offset) const {
 }
 
 Value LaneMask::visible(Emitter &e, Value queries, Value keys) const {
-  Value exists;
-  if (!everyKeyExists || !mask)
-    exists = arith::CmpIOp::create(e.builder, e.loc, arith::CmpIPredicate::slt, keys, splat(e, seqKv));
-  if (!mask)
-    return exists;
   Block &body = mask->front();
   IRMapping mapping;
   mapping.map(body.getArgument(2), queries);
@@ -160,6 +157,5 @@ Value LaneMask::visible(Emitter &e, Value queries, Value keys) const {
     state.propertiesAttr = op.getPropertiesAsAttribute();
     mapping.map(op.getResult(0), e.builder.create(state)->getResult(0));
   }
-  Value seen = mapping.lookup(cast<YieldOp>(body.getTerminator()).getValue());
-  return exists ? e.both(exists, seen) : seen;
+  return mapping.lookup(cast<YieldOp>(body.getTerminator()).getValue());
 }

@@ -10,7 +10,7 @@ namespace mlir::fa::cpu {
 class LaneMask {
 public:
   /// None where the mask (null: every pair is visible) reads memory, takes too many operations, or may reach numbers
-  /// that do not fit a lane; lengths that are not static never fit.
+  /// that do not fit a lane; with a mask, lengths that are not static never fit.
   static std::optional<LaneMask> of(Region *mask, int64_t seqQ, int64_t seqKv, const Emitter &e);
 
   /// base, base + 1, ... on the lanes.
@@ -18,16 +18,13 @@ public:
   /// `base` + offset on every lane, `base` as `broadcast` gives it.
   Value broadcast(Emitter &e, Value base) const;
   Value offset(Emitter &e, Value positions, int64_t offset) const;
-  /// vector<lanes x i1>: the keys exist, and the queries see them.
+  /// vector<lanes x i1>: the queries see the keys. Only with a mask.
   Value visible(Emitter &e, Value queries, Value keys) const;
 
 private:
-  LaneMask(Region *mask, int64_t seqKv, bool everyKeyExists)
-      : mask(mask), seqKv(seqKv), everyKeyExists(everyKeyExists) {}
+  explicit LaneMask(Region *mask) : mask(mask) {}
 
   Region *mask;
-  int64_t seqKv;
-  bool everyKeyExists; ///< in every block of keys
 };
 
 } // namespace mlir::fa::cpu

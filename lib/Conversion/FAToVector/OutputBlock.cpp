@@ -5,19 +5,16 @@
 using namespace mlir;
 using namespace mlir::fa::cpu;
 
-void StepBuilder::emitOutput(Value subTile, const KeyRange &range) {
+void StepBuilder::emitOutput(Value subTile, const Visit &visit) {
   const int64_t columns = e.table.keys, whole = shape.depthV - shape.depthV % columns;
-  KeyRange used = range;
-  used.upper = e.min(range.upper, numKeys);
-  used.bothUpper = e.min(range.bothUpper, numKeys);
   if (whole > 0)
     e.loop(e.index(0), e.index(whole), columns,
-           [&](Value column) { emitOutputColumns(subTile, e.opaque(column), columns, used); });
+           [&](Value column) { emitOutputColumns(subTile, e.opaque(column), columns, visit); });
   if (whole < shape.depthV)
-    emitOutputColumns(subTile, e.index(whole), shape.depthV - whole, used);
+    emitOutputColumns(subTile, e.index(whole), shape.depthV - whole, visit);
 }
 
-void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns, const KeyRange &range) {
+void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns, const Visit &visit) {
   const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
   Value row = e.add(e.mul(subTile, shape.depthV), column), zero = e.index(0);
   SmallVector<Value> accumulators;
@@ -30,11 +27,13 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   product.remainder = mayEndInBlock(e.table.unroll);
   product.scalar = {e.flat(values), column, shape.depthV, 1};
   product.vector = {e.flat(scratch.scores), zero, e.table.subTile(), lanes};
-  if (hasHalfBlocks())
-    emitHalfProduct(product, 0, range.lower, range.bothLower, accumulators);
-  accumulators = product.emit(e, range.bothLower, range.bothUpper, accumulators);
-  if (hasHalfBlocks())
-    emitHalfProduct(product, vectors - 1, range.bothUpper, range.upper, accumulators);
+  // Vectors start and end in order.
+  const bool parted = mask && hasEdges() && vectors == 2;
+  if (parted)
+    emitOneVector(product, 0, visit.first.front(), visit.first.back(), accumulators);
+  accumulators = product.emit(e, visit.first.back(), visit.last.front(), accumulators);
+  if (parted)
+    emitOneVector(product, 1, visit.last.front(), visit.last.back(), accumulators);
   auto store = [&] {
     for (int64_t c = 0; c < columns; ++c)
       for (int64_t i = 0; i < vectors; ++i)
@@ -46,11 +45,11 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   auto finite = [&] { return SmallVector<Value>{areFinite(accumulators)}; };
   auto known = [&] { return SmallVector<Value>{e.boolean(true)}; };
   Value good = score ? finite()[0] : e.choose(operands.full, known, finite)[0];
-  e.when(good, store, [&] { emitGuardedOutput(row, column, columns, range); });
+  e.when(good, store, [&] { emitGuardedOutput(row, column, columns, visit); });
 }
 
 /// Keys that only one vector of queries may see.
-void StepBuilder::emitHalfProduct(const MicroKernel &product, int64_t vector, Value lower, Value upper,
+void StepBuilder::emitOneVector(const MicroKernel &product, int64_t vector, Value lower, Value upper,
                                   SmallVector<Value> &accumulators) {
   const int64_t vectors = product.vectors;
   MicroKernel half = product;
@@ -79,18 +78,15 @@ Value StepBuilder::areFinite(ValueRange accumulators) {
 
 /// From the output as it was before this tile: a pair that is hidden (P = 0) adds nothing. Rare, so small rather than
 /// fast. Elements that are finite either way get the same bits: the order of keys is the same.
-void StepBuilder::emitGuardedOutput(Value firstRow, Value column, int64_t columns, const KeyRange &range) {
-  const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
-  e.loop(range.lower, range.upper, 1, [&](Value key) {
-    e.loop(e.index(0), e.index(columns), 1, [&](Value c) {
-      Value value = e.broadcast(memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)}));
-      for (int64_t i = 0; i < vectors; ++i) {
-        Value p = e.load(scratch.scores, key, e.index(i * lanes));
-        Value old = e.load(scratch.output, e.add(firstRow, c), e.index(i * lanes));
+void StepBuilder::emitGuardedOutput(Value firstRow, Value column, int64_t columns, const Visit &visit) {
+  for (int64_t i = 0; i < e.table.queryVectors; ++i)
+    e.loop(visit.first[i], visit.last[i], 1, [&](Value key) {
+      e.loop(e.index(0), e.index(columns), 1, [&](Value c) {
+        Value lane = e.index(i * e.table.lanes), row = e.add(firstRow, c);
+        Value value = e.broadcast(memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)}));
+        Value p = e.load(scratch.scores, key, lane), old = e.load(scratch.output, row, lane);
         Value hidden = e.compare(arith::CmpFPredicate::OEQ, p, e.splat(0.0));
-        e.store(e.select(hidden, old, e.multiplyAdd(value, p, old)), scratch.output, e.add(firstRow, c),
-                e.index(i * lanes));
-      }
+        e.store(e.select(hidden, old, e.multiplyAdd(value, p, old)), scratch.output, row, lane);
+      });
     });
-  });
 }

@@ -10,6 +10,7 @@ namespace {
 func::FuncOp createFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape) {
   Type index = builder.getIndexType();
   SmallVector<Type> types{Scratch::arenaType(builder, shape), index, index, index};
+  types.append(2 * shape.table.queryVectors, index);
   auto function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
   function.setPrivate();
   function->setAttr("passthrough", builder.getStrArrayAttr({"noinline", "cold"}));
@@ -24,18 +25,16 @@ public:
         position(e.add(e.mul(subTile, shape.table.subTile()), column)), outputRow(e.mul(subTile, shape.depthV)),
         scale(e.splat(shape.exponentScale)) {}
 
-  void emit(Value lower, Value upper) {
-    Value maximum = e.loop(lower, upper, 1, {e.splat(-std::numeric_limits<double>::infinity())},
+  /// Scores are those of [first, last). Sums take [lower, upper) first, and are the same bits that the fast path gives.
+  void emit(Value lower, Value upper, Value first, Value last) {
+    Value maximum = e.loop(first, last, 1, {e.splat(-std::numeric_limits<double>::infinity())},
                            [&](Value row, ValueRange carried) {
                              return SmallVector<Value>{e.larger(e.load(scratch.scores, row, column), carried[0])};
                            })[0];
     raise(maximum);
-    Value sum = e.loop(lower, upper, 1, {e.load(scratch.sum, position)}, [&](Value row, ValueRange carried) {
-      Value p = probability(e.load(scratch.scores, row, column));
-      e.store(p, scratch.scores, row, column);
-      return SmallVector<Value>{e.addf(carried[0], p)};
-    })[0];
-    e.store(sum, scratch.sum, position);
+    addProbabilities(lower, upper);
+    addProbabilities(first, e.min(lower, last));
+    addProbabilities(e.max(upper, first), last);
   }
 
 private:
@@ -44,6 +43,15 @@ private:
   const KernelShape &shape;
   Value column, position, outputRow, scale;
   Value reference, shift, large; ///< the new ones; large: shift is NaN
+
+  void addProbabilities(Value lower, Value upper) {
+    Value sum = e.loop(lower, upper, 1, {e.load(scratch.sum, position)}, [&](Value row, ValueRange carried) {
+      Value p = probability(e.load(scratch.scores, row, column));
+      e.store(p, scratch.scores, row, column);
+      return SmallVector<Value>{e.addf(carried[0], p)};
+    })[0];
+    e.store(sum, scratch.sum, position);
+  }
 
   /// Exact at the reference whatever its size; the same rounding as the fast path where that one is used.
   Value probability(Value x) {
@@ -96,7 +104,9 @@ func::FuncOp mlir::fa::cpu::emitRebaseFunction(OpBuilder &builder, Location loc,
   Emitter e(builder, loc, shape.type, shape.table);
   Scratch scratch(e, entry->getArgument(0), Value(), shape);
   for (int64_t i = 0; i < shape.table.queryVectors; ++i)
-    RowRebase(e, scratch, shape, entry->getArgument(1), i).emit(entry->getArgument(2), entry->getArgument(3));
+    RowRebase(e, scratch, shape, entry->getArgument(1), i)
+        .emit(entry->getArgument(2), entry->getArgument(3), entry->getArgument(4 + i),
+              entry->getArgument(4 + shape.table.queryVectors + i));
   func::ReturnOp::create(builder, loc);
   return function;
 }

@@ -7,15 +7,6 @@
 using namespace mlir;
 using namespace mlir::fa::cpu;
 
-FailureOr<SmallVector<Value>> StepBuilder::emitScoreBlock(const ScoreBlock &block, const KeyRange &range) {
-  SmallVector<Value> scores = emitDotProducts(block);
-  Value end = e.add(block.key, e.table.keys);
-  Value visible = e.both(e.compare(arith::CmpIPredicate::sle, range.fullLower, block.key),
-                         e.compare(arith::CmpIPredicate::sle, end, range.fullUpper));
-  Value masked = arith::XOrIOp::create(e.builder, e.loc, visible, e.boolean(true));
-  return applyRegions(block, masked, scores);
-}
-
 SmallVector<Value> StepBuilder::emitDotProducts(const ScoreBlock &block) {
   const int64_t rows = e.table.keys, width = e.table.subTile();
   Value queryRows = e.mul(block.subTile, shape.depth);

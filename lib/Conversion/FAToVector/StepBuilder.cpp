@@ -25,20 +25,19 @@ LogicalResult StepBuilder::emit() {
   keys = emitTileView(e, keyTile, shape.depth, shape.table.keys, scratch.keys, operands.copyOffset);
   values = emitTileView(e, valueTile, shape.depthV, /*readRows=*/1, scratch.values, operands.copyOffset);
 
+  if (hasEdges())
+    edges = edgeFunction();
   Value numQueries = e.min(e.sub(seqQ, firstQuery), e.index(shape.tileQ));
   LogicalResult result = success();
   e.loop(e.index(0), e.ceilDiv(numQueries, shape.table.subTile()), 1, [&](Value counter) {
     Value subTile = e.opaque(counter);
-    KeyRange range = rangeOfSubTile(subTile);
-    if (failed(emitScores(subTile, range)))
+    Visit visit = visitOf(subTile);
+    if (failed(emitScores(subTile, visit)))
       result = failure();
-    emitOutput(subTile, range);
+    emitOutput(subTile, visit);
   });
   return result;
 }
-
-/// Where bounds are known, keys that only some queries of a sub-tile may see are not computed for the others.
-bool StepBuilder::hasHalfBlocks() const { return mask && bounds && laneMask && e.table.queryVectors == 2; }
 
 /// Some tile has a number of keys that is no multiple of `keys`, which divides tiles.
 bool StepBuilder::mayEndInBlock(int64_t keys) const {
@@ -46,22 +45,57 @@ bool StepBuilder::mayEndInBlock(int64_t keys) const {
   return ShapedType::isDynamic(length) || length % keys != 0 || shape.tileKv % keys != 0;
 }
 
-KeyRange StepBuilder::rangeOfSubTile(Value subTile) {
-  Value zero = e.index(0);
-  KeyRange whole{zero, numKeys, zero, e.roundDown(numKeys, shape.table.keys)};
+/// Some pairs are hidden, and masks of registers hide them.
+bool StepBuilder::hasEdges() const { return laneMask && (mask || mayEndInBlock(e.table.keys)); }
+
+/// What the vectors of queries of a sub-tile may see.
+SmallVector<KeyRange> StepBuilder::rangesOfVectors(Value subTile) {
+  const int64_t vectors = e.table.queryVectors;
+  Value zero = e.index(0), wholeBlocks = e.roundDown(numKeys, e.table.keys);
+  KeyRange full{zero, numKeys, zero, wholeBlocks};
   if (!mask)
-    return whole;
-  KeyRange masked{zero, numKeys, zero, zero};
+    return SmallVector<KeyRange>(vectors, full);
+  SmallVector<KeyRange> ranges(vectors, KeyRange{zero, numKeys, zero, zero});
   if (bounds) {
     SubTileBounds::Position position{operands.batch, operands.head, operands.queryTile, subTile, firstKey, numKeys};
-    masked = bounds->emit(e, position, seqQ, seqKv);
+    ranges = bounds->emit(e, position, seqQ, seqKv);
   }
-  if (!hasHalfBlocks()) {
-    masked.bothLower = masked.lower;
-    masked.bothUpper = masked.upper;
+  auto pick = [&](Value a, Value b) { return e.select(operands.full, a, b); };
+  for (KeyRange &range : ranges)
+    range = {pick(full.lower, range.lower), pick(full.upper, range.upper), pick(full.fullLower, range.fullLower),
+             pick(full.fullUpper, e.min(range.fullUpper, wholeBlocks))};
+  return ranges;
+}
+
+StepBuilder::Visit StepBuilder::visitOf(Value subTile) {
+  SmallVector<KeyRange> ranges = rangesOfVectors(subTile);
+  KeyRange all = ranges.front();
+  Visit visit;
+  if (ranges.size() == 2) {
+    const KeyRange &a = ranges[0], &b = ranges[1];
+    auto isEmpty = [&](const KeyRange &range) { return e.compare(arith::CmpIPredicate::sge, range.lower, range.upper); };
+    Value noA = isEmpty(a), noB = isEmpty(b);
+    all.lower = e.select(noA, b.lower, e.select(noB, a.lower, e.min(a.lower, b.lower)));
+    all.upper = e.select(noA, b.upper, e.select(noB, a.upper, e.max(a.upper, b.upper)));
+    all.fullLower = e.max(a.fullLower, b.fullLower);
+    all.fullUpper = e.min(a.fullUpper, b.fullUpper);
+    // As causal masks and windows have it: a starts and ends first, and they meet. Else both visit all.
+    auto ordered = [&](Value x, Value y) { return e.compare(arith::CmpIPredicate::sle, x, y); };
+    Value meet = e.both(e.both(ordered(all.lower, b.lower), ordered(b.lower, a.upper)), ordered(a.upper, all.upper));
+    visit.first = {all.lower, e.select(meet, b.lower, all.lower)};
+    visit.last = {e.select(meet, a.upper, all.upper), all.upper};
   }
-  auto pick = [&](Value full, Value partial) { return e.select(operands.full, full, partial); };
-  return {pick(whole.lower, masked.lower), pick(whole.upper, masked.upper), pick(whole.fullLower, masked.fullLower),
-          pick(whole.fullUpper, masked.fullUpper), pick(whole.bothLower, masked.bothLower),
-          pick(whole.bothUpper, masked.bothUpper)};
+  visit.fullLower = all.fullLower;
+  visit.fullUpper = all.fullUpper;
+  if (ranges.size() != 2 || !hasEdges()) {
+    visit.first.assign(ranges.size(), all.lower);
+    visit.last.assign(ranges.size(), all.upper);
+  }
+  visit.lower = all.lower;
+  visit.upper = all.upper;
+  if (hasEdges()) {
+    visit.lower = e.min(e.max(all.fullLower, all.lower), all.upper);
+    visit.upper = e.max(e.min(all.fullUpper, all.upper), visit.lower);
+  }
+  return visit;
 }

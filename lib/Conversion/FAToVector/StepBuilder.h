@@ -16,9 +16,9 @@ inline double sumLimit(Type type) { return type.isF32() ? 0x1p24 : 0x1p128; }
 /// sum.
 inline double largestShift(Type type) { return type.isF32() ? 0x1p16 : 0x1p40; }
 
-/// Adds `@name(arena, sub-tile, lower, upper)`: rows [lower, upper) of Scratch::scores hold scores; references of the
-/// rows in Scratch::unfit are raised to their maxima, sums and output are rescaled, and the scores become P and are
-/// summed.
+/// Adds `@name(arena, sub-tile, lower, upper, first..., last...)`: Scratch::scores holds the scores of [first, last) for
+/// each vector of queries. References of the rows in Scratch::unfit are raised to their maxima, sums and output are
+/// rescaled, and the scores become P and are summed: [lower, upper) first, as the fast path does.
 func::FuncOp emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape);
 
 /// The exponent of a score, where its row has a shift: the same bits on every path.
@@ -51,21 +51,33 @@ private:
     int64_t vectors;
     Value lane;
   };
-  using BlockEmitter = llvm::function_ref<SmallVector<Value>(const ScoreBlock &block, ValueRange sums)>;
+  /// The keys of the tile that a sub-tile works on: blocks of [lower, upper) for all its queries, and what else of
+  /// [first, last) each vector of queries may see in blocks of its own, which are masked. Where masks do not stay in
+  /// registers there are none of these, and blocks outside [fullLower, fullUpper) are masked.
+  struct Visit {
+    Value lower, upper, fullLower, fullUpper;
+    SmallVector<Value> first, last; ///< of each vector of queries
+  };
 
-  KeyRange rangeOfSubTile(Value subTile);
-  bool hasHalfBlocks() const;
   bool mayEndInBlock(int64_t keys) const;
+  bool hasEdges() const;
+  SmallVector<KeyRange> rangesOfVectors(Value subTile);
+  Visit visitOf(Value subTile);
 
   // SubTileScores.cpp
-  LogicalResult emitScores(Value subTile, const KeyRange &range);
-  SmallVector<Value> emitHalfBlocks(Value subTile, const KeyRange &range, Value again, SmallVector<Value> sums,
-                                    BlockEmitter emitBlock);
+  LogicalResult emitScores(Value subTile, const Visit &visit);
+  SmallVector<Value> keepOrExponentiate(ArrayRef<Value> scores, const ScoreBlock &block, Value again, Value shifted,
+                                        ValueRange sums);
   Value isShifted(Value subTile);
-  SmallVector<Value> unfitRows(const KeyRange &range, ValueRange sums);
+  SmallVector<Value> unfitRows(const Visit &visit, ValueRange sums);
+
+  // Edges.cpp
+  Value anyEdge(const Visit &visit);
+  SmallVector<Value> callEdges(Value subTile, const Visit &visit, Value again, ValueRange sums);
+  func::FuncOp edgeFunction();
+  void emitEdges(Value subTile, const Visit &visit, Value again);
 
   // ScoreBlock.cpp
-  FailureOr<SmallVector<Value>> emitScoreBlock(const ScoreBlock &block, const KeyRange &range);
   SmallVector<Value> emitDotProducts(const ScoreBlock &block);
   void prefetchBeside(Value key, Value t);
   Value laneOf(const ScoreBlock &block, int64_t i);
@@ -75,28 +87,28 @@ private:
   SmallVector<Value> emitExponentials(ArrayRef<Value> scores, const ScoreBlock &block, Value shifted, ValueRange sums);
 
   // HiddenPairs.cpp
-  FailureOr<SmallVector<Value>> applyRegions(const ScoreBlock &block, Value masked, SmallVector<Value> scores);
+  FailureOr<SmallVector<Value>> applyRegions(const ScoreBlock &block, const Visit &visit, SmallVector<Value> scores);
   SmallVector<Value> hideInRegisters(const ScoreBlock &block, SmallVector<Value> scores);
   SmallVector<Value> queriesOf(Value subTile);
   LogicalResult emitScoreRow(ArrayRef<Value> queries, Value row, Value masked);
   FailureOr<Value> hide(Value score, Value i, Value keyIndex, Value clampedKey);
 
   // OutputBlock.cpp
-  void emitOutput(Value subTile, const KeyRange &range);
-  void emitOutputColumns(Value subTile, Value column, int64_t columns, const KeyRange &range);
-  void emitHalfProduct(const MicroKernel &product, int64_t vector, Value lower, Value upper,
+  void emitOutput(Value subTile, const Visit &visit);
+  void emitOutputColumns(Value subTile, Value column, int64_t columns, const Visit &visit);
+  void emitOneVector(const MicroKernel &product, int64_t vector, Value lower, Value upper,
                        SmallVector<Value> &accumulators);
   Value areFinite(ValueRange accumulators);
-  void emitGuardedOutput(Value firstRow, Value column, int64_t columns, const KeyRange &range);
+  void emitGuardedOutput(Value firstRow, Value column, int64_t columns, const Visit &visit);
 
   Emitter &e;
   const KernelShape &shape;
   StepOperands operands;
   Region *score, *mask;
-  func::FuncOp rebase;
+  func::FuncOp rebase, edges;
   const SubTileBounds *bounds;
   Scratch scratch;
-  std::optional<LaneMask> laneMask; ///< masked blocks stay in registers
+  std::optional<LaneMask> laneMask; ///< without a score function: scores of masked blocks stay in registers
   Value seqQ, seqKv, firstKey, numKeys, firstQuery, keys, values;
 };
 

@@ -5,14 +5,12 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::cpu;
 
-/// Bounds are of one vector of queries where a sub-tile has two.
-static int64_t rowsOfBound(const KernelShape &shape) {
-  return shape.table.queryVectors == 2 ? shape.table.lanes : shape.table.subTile();
-}
+/// Else sub-tiles have, and their vectors share them.
+static bool haveVectorsBounds(const KernelShape &shape) { return shape.tileQ % shape.table.subTile() == 0; }
 
 FailureOr<std::optional<SubTileBounds>> SubTileBounds::compute(Region &mask, const KernelShape &shape, Value query,
                                                                Value key, Value value, Location loc) {
-  const int64_t rows = rowsOfBound(shape);
+  const int64_t rows = shape.table.subTile();
   if (shape.numSubTiles() > 1 && shape.tileQ % rows != 0)
     return std::optional<SubTileBounds>();
   auto lengthOf = [](Value tensor) -> std::optional<int64_t> {
@@ -21,7 +19,7 @@ FailureOr<std::optional<SubTileBounds>> SubTileBounds::compute(Region &mask, con
   };
   MaskLengths lengths{lengthOf(query), lengthOf(key), {query}, {key, value}};
   MaskAnalysis::Options options;
-  options.queryTile = std::min(rows, shape.tileQ);
+  options.queryTile = haveVectorsBounds(shape) ? shape.table.lanes : std::min(rows, shape.tileQ);
   options.keyTile = shape.table.keys;
   FailureOr<MaskAnalysis> analysis = MaskAnalysis::compute(mask, lengths, options, [&] { return emitError(loc); });
   if (failed(analysis))
@@ -57,38 +55,23 @@ std::pair<Value, Value> longestFull(Emitter &e, ArrayRef<TileSegment<Value>> seg
   return {lower, upper};
 }
 
-/// The range of a sub-tile from those of its two vectors of queries.
-KeyRange unite(Emitter &e, const KeyRange &first, const KeyRange &last) {
-  auto isEmpty = [&](const KeyRange &range) { return e.compare(arith::CmpIPredicate::sge, range.lower, range.upper); };
-  auto pick = [&](Value condition, Value a, Value b) { return e.select(condition, a, b); };
-  Value noFirst = isEmpty(first), noLast = isEmpty(last);
-  KeyRange range;
-  range.lower = pick(noFirst, last.lower, pick(noLast, first.lower, e.min(first.lower, last.lower)));
-  range.upper = pick(noFirst, last.upper, pick(noLast, first.upper, e.max(first.upper, last.upper)));
-  range.fullLower = e.max(first.fullLower, last.fullLower);
-  range.fullUpper = e.min(first.fullUpper, last.fullUpper);
-  // first: [a, c), last: [b, d) with a <= b <= c <= d; what does not lie so is computed for both.
-  auto ordered = [&](Value a, Value b) { return e.compare(arith::CmpIPredicate::sle, a, b); };
-  Value split = e.both(e.both(ordered(range.lower, last.lower), ordered(last.lower, first.upper)),
-                       ordered(first.upper, range.upper));
-  range.bothLower = pick(split, last.lower, range.lower);
-  range.bothUpper = pick(split, first.upper, range.upper);
-  return range;
-}
-
 } // namespace
 
-KeyRange SubTileBounds::emit(Emitter &e, const Position &position, Value seqQ, Value seqKv) const {
+SmallVector<KeyRange> SubTileBounds::emit(Emitter &e, const Position &position, Value seqQ, Value seqKv) const {
+  const int64_t vectors = shape->table.queryVectors;
   Value subTile = e.add(e.mul(position.queryTile, shape->numSubTiles()), position.subTile);
-  if (rowsOfBound(*shape) == shape->table.subTile())
-    return emitRows(e, position, subTile, seqQ, seqKv);
-  Value tile = e.mul(subTile, 2);
-  return unite(e, emitRows(e, position, tile, seqQ, seqKv), emitRows(e, position, e.add(tile, 1), seqQ, seqKv));
+  if (!haveVectorsBounds(*shape))
+    return SmallVector<KeyRange>(vectors, emitRows(e, position, subTile, seqQ, seqKv));
+  Value first = e.mul(subTile, vectors);
+  SmallVector<KeyRange> ranges;
+  for (int64_t i = 0; i < vectors; ++i)
+    ranges.push_back(emitRows(e, position, e.add(first, i), seqQ, seqKv));
+  return ranges;
 }
 
-KeyRange SubTileBounds::emitRows(Emitter &e, const Position &position, Value tile, Value seqQ, Value seqKv) const {
+KeyRange SubTileBounds::emitRows(Emitter &e, const Position &position, Value rows, Value seqQ, Value seqKv) const {
   Value zero = e.index(0);
-  MaskAnalysis::Context context{position.batch, position.head, tile, seqQ, seqKv};
+  MaskAnalysis::Context context{position.batch, position.head, rows, seqQ, seqKv};
   MaskAnalysis::Symbols symbols = analysis.materializeSymbols(e.builder, e.loc, context);
   SmallVector<TileSegment<Value>> segments;
   for (const std::vector<TileSegment<Value>> &run : analysis.materializeRuns(e.builder, e.loc, symbols))
@@ -107,7 +90,5 @@ KeyRange SubTileBounds::emitRows(Emitter &e, const Position &position, Value til
     range.upper = e.select(symbols.inRange, range.upper, position.numKeys);
     range.fullUpper = e.select(symbols.inRange, range.fullUpper, range.fullLower);
   }
-  range.bothLower = range.lower;
-  range.bothUpper = range.upper;
   return range;
 }

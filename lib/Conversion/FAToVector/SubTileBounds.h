@@ -5,11 +5,9 @@
 
 namespace mlir::fa::cpu {
 
-/// Keys of one key tile, relative to it: those that a sub-tile of queries visits, and those that all its queries see.
-/// Visited keys below `bothLower` only its first vector of queries may see, those from `bothUpper` on only its last.
+/// Keys of one key tile, relative to it: those that some query of a group may see, and those that all its queries see.
 struct KeyRange {
   Value lower, upper, fullLower, fullUpper;
-  Value bothLower = lower, bothUpper = upper;
 };
 
 class SubTileBounds {
@@ -22,11 +20,12 @@ public:
   struct Position {
     Value batch, head, queryTile, subTile, firstKey, numKeys;
   };
-  /// Bounds are multiples of `table.keys`; `upper` may exceed numKeys by less than that.
-  KeyRange emit(Emitter &e, const Position &position, Value seqQ, Value seqKv) const;
+  /// One for each vector of queries of the sub-tile. Bounds are multiples of `table.keys`; `upper` may be numKeys, and
+  /// the others may lie outside the tile.
+  SmallVector<KeyRange> emit(Emitter &e, const Position &position, Value seqQ, Value seqKv) const;
 
 private:
-  KeyRange emitRows(Emitter &e, const Position &position, Value tile, Value seqQ, Value seqKv) const;
+  KeyRange emitRows(Emitter &e, const Position &position, Value rows, Value seqQ, Value seqKv) const;
   SubTileBounds(MaskAnalysis analysis, const KernelShape &shape) : analysis(std::move(analysis)), shape(&shape) {}
 
   MaskAnalysis analysis;

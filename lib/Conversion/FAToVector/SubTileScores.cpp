@@ -6,7 +6,7 @@ using namespace mlir::fa::cpu;
 
 /// P of all keys of the tile, with the reference that the rows have. Where their sums show that it does not fit, the
 /// scores are computed again and kept, and the cold path makes P of them.
-LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
+LogicalResult StepBuilder::emitScores(Value subTile, const Visit &visit) {
   const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
   auto position = [&](int64_t i) { return e.add(e.mul(subTile, e.table.subTile()), i * lanes); };
   LogicalResult result = success();
@@ -18,31 +18,27 @@ LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
       if (mask || score)
         e.store(e.splat(-std::numeric_limits<double>::infinity()), scratch.seen, e.index(i * lanes));
     }
-    auto emitBlock = [&](const ScoreBlock &block, ValueRange carried) {
-      FailureOr<SmallVector<Value>> scores = emitScoreBlock(block, range);
-      if (failed(scores)) {
-        result = failure();
-        return SmallVector<Value>(carried);
-      }
-      auto keep = [&] {
-        storeScores(*scores, block);
-        return SmallVector<Value>(carried);
-      };
-      return e.choose(again, keep, [&] { return emitExponentials(*scores, block, shifted, carried); });
-    };
-    sums = e.loop(range.bothLower, range.bothUpper, e.table.keys, sums, [&](Value key, ValueRange carried) {
-      return emitBlock({subTile, e.opaque(key), vectors, e.index(0)}, carried);
+    sums = e.loop(visit.lower, visit.upper, e.table.keys, sums, [&](Value key, ValueRange carried) {
+      ScoreBlock block{subTile, e.opaque(key), vectors, e.index(0)};
+      FailureOr<SmallVector<Value>> scores = emitDotProducts(block);
+      if (!laneMask)
+        scores = applyRegions(block, visit, *scores);
+      if (succeeded(scores))
+        return keepOrExponentiate(*scores, block, again, shifted, carried);
+      result = failure();
+      return SmallVector<Value>(carried);
     });
-    if (hasHalfBlocks())
-      sums = emitHalfBlocks(subTile, range, again, sums, emitBlock);
+    if (hasEdges())
+      sums = callEdges(subTile, visit, again, sums);
     auto fromScores = [&] {
-      Value blocks = e.ceilDiv(e.sub(range.upper, range.lower), e.table.keys);
-      Value upper = e.add(range.lower, e.mul(blocks, e.table.keys));
-      func::CallOp::create(e.builder, e.loc, rebase, ValueRange{operands.arena, subTile, range.lower, upper});
+      SmallVector<Value> arguments{operands.arena, subTile, visit.lower, visit.upper};
+      llvm::append_range(arguments, visit.first);
+      llvm::append_range(arguments, visit.last);
+      func::CallOp::create(e.builder, e.loc, rebase, arguments);
       return SmallVector<Value>{e.boolean(false)};
     };
     auto accept = [&] {
-      SmallVector<Value> unfit = unfitRows(range, sums);
+      SmallVector<Value> unfit = unfitRows(visit, sums);
       Value any = e.anyLane(
           llvm::accumulate(llvm::drop_begin(unfit), unfit[0], [&](Value a, Value b) { return e.either(a, b); }));
       auto mark = [&] {
@@ -61,27 +57,14 @@ LogicalResult StepBuilder::emitScores(Value subTile, const KeyRange &range) {
   return result;
 }
 
-/// Keys that only the first or only the last vector of queries may see: one loop for both kinds, so that its code is
-/// there once.
-SmallVector<Value> StepBuilder::emitHalfBlocks(Value subTile, const KeyRange &range, Value again,
-                                               SmallVector<Value> sums, BlockEmitter emitBlock) {
-  const int64_t keys = e.table.keys;
-  Value zero = e.index(0), lanes = e.index(e.table.lanes);
-  Value first = e.ceilDiv(e.sub(range.bothLower, range.lower), keys);
-  Value last = e.ceilDiv(e.sub(range.upper, range.bothUpper), keys);
-  return e.loop(zero, e.add(first, last), 1, sums, [&](Value n, ValueRange carried) {
-    Value isFirst = e.compare(arith::CmpIPredicate::slt, n, first);
-    Value start = e.select(isFirst, range.lower, e.sub(range.bothUpper, e.mul(first, keys)));
-    Value key = e.opaque(e.add(start, e.mul(n, keys)));
-    ScoreBlock half{subTile, key, 1, e.select(isFirst, zero, lanes)};
-    Value sum = emitBlock(half, {e.select(isFirst, carried[0], carried[1])})[0];
-    // The other vector sees none of these keys.
-    Value nothing = e.select(again, e.splat(-std::numeric_limits<double>::infinity()), e.splat(0.0));
-    Value other = e.sub(lanes, half.lane);
-    for (int64_t r = 0; r < keys; ++r)
-      e.store(nothing, scratch.scores, key, r, other, 0);
-    return SmallVector<Value>{e.select(isFirst, sum, carried[0]), e.select(isFirst, carried[1], sum)};
-  });
+/// The second time, scores are kept for the cold path.
+SmallVector<Value> StepBuilder::keepOrExponentiate(ArrayRef<Value> scores, const ScoreBlock &block, Value again,
+                                                   Value shifted, ValueRange sums) {
+  auto keep = [&] {
+    storeScores(scores, block);
+    return SmallVector<Value>(sums);
+  };
+  return e.choose(again, keep, [&] { return emitExponentials(scores, block, shifted, sums); });
 }
 
 /// i1: some row of the sub-tile has a shift. (x + 0 would be x, but an operation more for each score.)
@@ -99,9 +82,9 @@ Value StepBuilder::isShifted(Value subTile) {
 
 /// Vectors of i1: the row's sum is NaN or too large, or too small although the row sees a key. A row decides for
 /// itself: its result must not change a bit with keys that other rows see.
-SmallVector<Value> StepBuilder::unfitRows(const KeyRange &range, ValueRange sums) {
+SmallVector<Value> StepBuilder::unfitRows(const Visit &visit, ValueRange sums) {
   const double limit = sumLimit(e.type);
-  Value every = e.compare(arith::CmpIPredicate::slt, range.fullLower, range.fullUpper);
+  Value every = e.compare(arith::CmpIPredicate::slt, visit.fullLower, visit.fullUpper);
   SmallVector<Value> unfit;
   for (auto [i, sum] : llvm::enumerate(sums)) {
     Value large = e.compare(arith::CmpFPredicate::UGT, sum, e.splat(limit));
