@@ -67,7 +67,7 @@ int64_t runBlocks(const Problem &problem, const EvaluationOptions &options, Eval
 
 Status checkMemory(const Problem &problem, size_t rows, bool unfused) {
   const double head = static_cast<double>(problem.keys()) * static_cast<double>(problem.depth() + problem.depthV()) * 8;
-  const double need = static_cast<double>(rows) * static_cast<double>(problem.depthV() + 2) * (unfused ? 16 : 8) + head;
+  const double need = static_cast<double>(rows) * static_cast<double>(problem.depthV() + 2) * (unfused ? 24 : 8) + head;
   const double have = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
   if (need < 0.8 * have)
     return Status::success();
@@ -97,8 +97,11 @@ Expected<Evaluation> evaluate(const Problem &problem, const EvaluationOptions &o
   result.outputNoise.resize(rows);
   result.lseNoise.resize(rows);
   if (options.unfused) {
-    result.unfusedOutput.resize(elements);
-    result.unfusedLse.resize(rows);
+    result.unfused = {{ScaleOrder::AfterProduct, {}, {}}, {ScaleOrder::BeforeProduct, {}, {}}};
+    for (UnfusedResult &unfused : result.unfused) {
+      unfused.output.resize(elements);
+      unfused.lse.resize(rows);
+    }
     result.overflows.resize(rows);
   }
   const std::vector<RowBlock> blocks = makeBlocks(problem, result.rows);

@@ -2,30 +2,39 @@
 #include "RowEvaluator.h"
 #include "Kernels.h"
 #include "Rounding.h"
+#include "Softmax.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace fa::reference {
 namespace {
-
-template <typename T> constexpr T minusInfinity = -std::numeric_limits<T>::infinity();
 
 size_t roundUp(size_t value, int64_t multiple) {
   const auto m = static_cast<size_t>(multiple);
   return (value + m - 1) / m * m;
 }
 
-/// Largest logit; NaN if any is NaN (std::max would lose it).
-template <typename T> T largest(const std::vector<T> &logits) {
-  T result = minusInfinity<T>;
-  for (T x : logits) {
-    if (std::isnan(x))
-      return x;
-    result = std::max(result, x);
+/// Of the score and weight tensors of a library without fusion: the input type, or bf16 where that is 8 bits wide.
+DType storedType(DType input) { return sizeOf(input) == 1 ? DType::BF16 : input; }
+
+/// A logit on its way through the passes of such a library. From the first pass on whose type is too narrow for it, it
+/// stays as it was computed, as in a fused kernel.
+template <typename T> class StoredLogit {
+public:
+  explicit StoredLogit(DType type) : type(type) {}
+
+  T operator()(T logit) {
+    const T rounded = fits ? roundTo(type, logit) : logit;
+    fits = fits && std::isfinite(rounded);
+    return fits ? rounded : logit;
   }
-  return result;
-}
+
+private:
+  DType type;
+  bool fits = true;
+};
 
 } // namespace
 
@@ -53,10 +62,11 @@ template <typename Element> int64_t RowEvaluator<Element>::fillVisible(const Row
   return pairs;
 }
 
-/// Dot products of all rows with all groups of keys that some row of a row group sees; others are left undefined.
+/// Dot products of all rows, multiplied by `factor` and rounded, with all groups of keys that some row of a row group
+/// sees; others are left undefined.
 template <typename Element>
 template <typename T>
-void RowEvaluator<Element>::computeScores(const RowBlock &block, std::vector<T> &queries,
+void RowEvaluator<Element>::computeScores(const RowBlock &block, T factor, std::vector<T> &queries,
                                           std::vector<T> &scores) const {
   const int64_t depth = problem.depth(), stride = head.keyStride;
   const size_t rows = roundUp(block.count, rowGroup);
@@ -65,6 +75,8 @@ void RowEvaluator<Element>::computeScores(const RowBlock &block, std::vector<T> 
   for (size_t row = 0; row < block.count; ++row)
     loadRow(problem.query, block.batch, block.head, queryOf(block, row),
             queries.data() + row * static_cast<size_t>(depth));
+  for (T &element : queries)
+    element *= factor;
   for (size_t row = 0; row < rows; row += rowGroup)
     for (int64_t j = 0; j < stride; j += keyGroup) {
       bool any = false;
@@ -150,11 +162,20 @@ void RowEvaluator<Element>::computeBound(const RowBlock &block, size_t row, cons
   evaluation.lseNoise[place] = result.lseNoise;
 }
 
-/// Whether a logit leaves the compute type though its exact value is finite: no kernel of this precision can have it.
+/// What the queries of an unfused computation are multiplied by before the product.
 template <typename Element>
-bool RowEvaluator<Element>::overflows(const RowBlock &block, size_t row, int32_t key, Plain score,
+typename RowEvaluator<Element>::Plain RowEvaluator<Element>::queryFactor(ScaleOrder order) const {
+  if (order == ScaleOrder::AfterProduct)
+    return 1;
+  return static_cast<Plain>(problem.score ? problem.scale : problem.scale * std::numbers::log2e);
+}
+
+/// Whether a logit leaves the compute type though its exact value is finite: no kernel of this precision and order can
+/// have it.
+template <typename Element>
+bool RowEvaluator<Element>::overflows(const RowBlock &block, size_t row, ScaleOrder order, int32_t key, Plain score,
                                       Exact exactScore) const {
-  Plain logit = score * static_cast<Plain>(problem.scale);
+  Plain logit = order == ScaleOrder::AfterProduct ? score * static_cast<Plain>(problem.scale) : score;
   Exact exact = exactScore * static_cast<Exact>(problem.scale);
   if (problem.score) {
     const int64_t i = queryOf(block, row);
@@ -164,47 +185,58 @@ bool RowEvaluator<Element>::overflows(const RowBlock &block, size_t row, int32_t
   return std::isfinite(exact) && !std::isfinite(logit);
 }
 
+/// What e or 2 is raised to, for the keys that no logit of -inf hides; rounded where a library without fusion stores a
+/// tensor.
 template <typename Element>
-void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, const Plain *scores,
-                                          const Exact *exactScores) {
-  // A library without fusion stores scores and weights as tensors: in the input type, or bf16 where that is 8 bits
-  // wide.
-  const DType input = problem.query.type;
-  const DType stored = sizeOf(input) == 1 ? DType::BF16 : input;
-  const int64_t i = queryOf(block, row), depthV = problem.depthV();
-  const size_t place = block.first + row;
-  std::vector<Plain> weights;
-  std::vector<int32_t> keys; // whose logit does not hide them
+void RowEvaluator<Element>::unfusedLogits(const RowBlock &block, size_t row, ScaleOrder order, const Plain *scores,
+                                          const Exact *exactScores, std::vector<int32_t> &keys,
+                                          std::vector<Plain> &logits) {
+  const DType stored = storedType(problem.query.type);
+  const int64_t i = queryOf(block, row);
+  uint8_t &overflow = evaluation.overflows[block.first + row];
   for (const int32_t key : seen) {
-    Plain x = roundTo(stored, roundTo(stored, scores[key]) * static_cast<Plain>(problem.scale));
+    StoredLogit<Plain> storedLogit(stored);
+    Plain x = storedLogit(scores[key]);
+    if (order == ScaleOrder::AfterProduct)
+      x = storedLogit(x * static_cast<Plain>(problem.scale));
     if (problem.score)
-      x = roundTo(stored, static_cast<Plain>(problem.score(x, block.batch, block.head, i, key)));
-    // Narrow stored scores overflow where a fused kernel's do not: only the compute type counts.
-    if (!std::isfinite(x) && !evaluation.overflows[place])
-      evaluation.overflows[place] = overflows(block, row, key, scores[key], exactScores[key]);
+      x = storedLogit(static_cast<Plain>(problem.score(x, block.batch, block.head, i, key)));
+    if (!std::isfinite(x) && !overflow)
+      overflow = overflows(block, row, order, key, scores[key], exactScores[key]);
     if (x == minusInfinity<Plain>)
       continue;
     keys.push_back(key);
-    weights.push_back(x);
+    logits.push_back(problem.score && order == ScaleOrder::BeforeProduct ? x * std::numbers::log2e_v<Plain> : x);
   }
-  const Plain reference = largest(weights);
-  double *output = evaluation.unfusedOutput.data() + place * static_cast<size_t>(depthV);
+}
+
+template <typename Element>
+void RowEvaluator<Element>::finishUnfused(const RowBlock &block, size_t row, UnfusedResult &result, const Plain *scores,
+                                          const Exact *exactScores) {
+  const DType stored = storedType(problem.query.type);
+  const int64_t depthV = problem.depthV();
+  const size_t place = block.first + row;
+  std::vector<int32_t> keys;
+  std::vector<Plain> weights;
+  unfusedLogits(block, row, result.order, scores, exactScores, keys, weights);
+  const auto [reference, sum] = result.order == ScaleOrder::BeforeProduct ? powersOfTwo(weights) : powersOfE(weights);
+  double *output = result.output.data() + place * static_cast<size_t>(depthV);
   if (reference == minusInfinity<Plain>) {
     std::fill(output, output + depthV, 0.0);
-    evaluation.unfusedLse[place] = -std::numeric_limits<double>::infinity();
+    result.lse[place] = -std::numeric_limits<double>::infinity();
     return;
   }
-  Plain sum = 0;
-  for (Plain &weight : weights)
-    sum += weight = std::exp(weight - reference);
   for (Plain &weight : weights)
     weight = roundTo(stored, weight / sum);
-  std::vector<Plain> result(static_cast<size_t>(depthV), 0);
+  std::vector<Plain> values(static_cast<size_t>(depthV), 0);
   accumulate(weights.data(), keys.data(), static_cast<int64_t>(keys.size()), head.values.data(), depthV, depthV,
-             result.data());
+             values.data());
   for (int64_t d = 0; d < depthV; ++d)
-    output[d] = static_cast<double>(roundTo(options.outputType, result[static_cast<size_t>(d)]));
-  evaluation.unfusedLse[place] = static_cast<double>(roundTo(options.lseType, reference + std::log(sum)));
+    output[d] = static_cast<double>(roundTo(options.outputType, values[static_cast<size_t>(d)]));
+  const Plain lse = result.order == ScaleOrder::BeforeProduct
+                        ? std::numbers::ln2_v<Plain> * (reference + std::log2(sum))
+                        : reference + std::log(sum);
+  result.lse[place] = static_cast<double>(roundTo(options.lseType, lse));
 }
 
 template <typename Element> int64_t RowEvaluator<Element>::run(const RowBlock &block) {
@@ -213,10 +245,11 @@ template <typename Element> int64_t RowEvaluator<Element>::run(const RowBlock &b
   const int64_t pairs = fillVisible(block);
   const auto stride = static_cast<size_t>(head.keyStride);
   std::vector<Exact> exactQueries, exactScores;
-  computeScores(block, exactQueries, exactScores);
-  std::vector<Plain> plainQueries, plainScores;
-  if (options.unfused)
-    computeScores(block, plainQueries, plainScores);
+  computeScores(block, Exact(1), exactQueries, exactScores);
+  std::vector<Plain> plainQueries;
+  std::vector<std::vector<Plain>> plainScores(evaluation.unfused.size());
+  for (size_t order = 0; order < plainScores.size(); ++order)
+    computeScores(block, queryFactor(evaluation.unfused[order].order), plainQueries, plainScores[order]);
   for (size_t row = 0; row < block.count; ++row) {
     collectSeen(row);
     double squares = 0;
@@ -225,8 +258,9 @@ template <typename Element> int64_t RowEvaluator<Element>::run(const RowBlock &b
       squares += q * q;
     }
     finishExact(block, row, exactScores.data() + row * stride, std::sqrt(squares));
-    if (options.unfused)
-      finishUnfused(block, row, plainScores.data() + row * stride, exactScores.data() + row * stride);
+    for (size_t order = 0; order < plainScores.size(); ++order)
+      finishUnfused(block, row, evaluation.unfused[order], plainScores[order].data() + row * stride,
+                    exactScores.data() + row * stride);
   }
   return pairs;
 }

@@ -1,4 +1,4 @@
-// Evaluates a block of rows of one head: exactly, and unfused in the input precision.
+// Evaluates a block of rows of one head: exactly, and unfused in the input precision in each order of scaling.
 #pragma once
 #include "Bound.h"
 #include "PackedHead.h"
@@ -38,11 +38,15 @@ private:
   int64_t queryOf(const RowBlock &block, size_t row) const;
   int64_t fillVisible(const RowBlock &block);
   template <typename T>
-  void computeScores(const RowBlock &block, std::vector<T> &queries, std::vector<T> &scores) const;
+  void computeScores(const RowBlock &block, T factor, std::vector<T> &queries, std::vector<T> &scores) const;
+  Plain queryFactor(ScaleOrder order) const;
   void collectSeen(size_t row);
   void finishExact(const RowBlock &block, size_t row, const Exact *scores, double queryNorm);
-  void finishUnfused(const RowBlock &block, size_t row, const Plain *scores, const Exact *exactScores);
-  bool overflows(const RowBlock &block, size_t row, int32_t key, Plain score, Exact exactScore) const;
+  void finishUnfused(const RowBlock &block, size_t row, UnfusedResult &result, const Plain *scores,
+                     const Exact *exactScores);
+  void unfusedLogits(const RowBlock &block, size_t row, ScaleOrder order, const Plain *scores, const Exact *exactScores,
+                     std::vector<int32_t> &keys, std::vector<Plain> &logits);
+  bool overflows(const RowBlock &block, size_t row, ScaleOrder order, int32_t key, Plain score, Exact exactScore) const;
   void computeBound(const RowBlock &block, size_t row, const std::vector<Exact> &weights, Exact sum);
 };
 

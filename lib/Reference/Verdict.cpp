@@ -9,14 +9,25 @@
 namespace fa::reference {
 namespace {
 
+/// One element, or one figure, for each order of the unfused computation; NaN (ignored) for one that does not exist.
+using UnfusedValues = std::array<double, 2>;
+
+UnfusedValues unfusedValues(const Evaluation &evaluation, std::vector<double> UnfusedResult::*tensor, size_t at) {
+  UnfusedValues values;
+  values.fill(std::numeric_limits<double>::quiet_NaN());
+  for (size_t order = 0; order < evaluation.unfused.size(); ++order)
+    values[order] = (evaluation.unfused[order].*tensor)[at];
+  return values;
+}
+
 /// Errors of one tensor, gathered over its elements.
 class Collector {
 public:
   Collector(std::string name, DType type) : type(type) { errors.name = std::move(name); }
 
-  /// `bound` is the a-priori bound of this element, `noise` its share of atol.
-  void add(const std::array<int64_t, 4> &index, double expected, double unfused, double actual, double bound,
-           double noise) {
+  /// `unfused` has one result for each order; `bound` is the a-priori bound of this element, `noise` its share of atol.
+  void add(const std::array<int64_t, 4> &index, double expected, const UnfusedValues &unfused, double actual,
+           double bound, double noise) {
     ++errors.elements;
     if (!sameKind(expected, actual)) {
       if (errors.nonFiniteMismatches++ == 0)
@@ -31,10 +42,12 @@ public:
     errors.maxError = std::max(errors.maxError, error);
     squares += error * error;
     signedSum += actual - expected;
-    if (std::isfinite(unfused)) {
-      errors.unfusedMaxError = std::max(errors.unfusedMaxError, std::abs(unfused - expected));
-      unfusedSquares += (unfused - expected) * (unfused - expected);
-    }
+    for (size_t order = 0; order < unfused.size(); ++order)
+      if (std::isfinite(unfused[order])) {
+        const double difference = unfused[order] - expected;
+        errors.unfusedMaxError = std::max(errors.unfusedMaxError, std::abs(difference));
+        unfusedSquares[order] += difference * difference;
+      }
     largest = std::max(largest, std::abs(expected));
     expectedSquares += expected * expected;
     if (std::isfinite(noise)) {
@@ -53,7 +66,7 @@ public:
   TensorErrors finish(double absolute, double relative) {
     const double count = static_cast<double>(std::max<int64_t>(finite, 1));
     errors.rmsError = std::sqrt(squares / count);
-    errors.unfusedRmsError = std::sqrt(unfusedSquares / count);
+    errors.unfusedRmsError = std::sqrt(*std::max_element(unfusedSquares.begin(), unfusedSquares.end()) / count);
     errors.meanError = signedSum / count;
     errors.maxBar = 2 * errors.unfusedMaxError + absolute + relative * largest + largestNoise;
     errors.rmsBar = 2 * errors.unfusedRmsError + absolute + relative * std::sqrt(expectedSquares / count) +
@@ -65,7 +78,8 @@ private:
   DType type;
   TensorErrors errors;
   int64_t finite = 0;
-  double squares = 0, unfusedSquares = 0, signedSum = 0, expectedSquares = 0, largest = 0;
+  double squares = 0, signedSum = 0, expectedSquares = 0, largest = 0;
+  UnfusedValues unfusedSquares{};
   double noiseSquares = 0, largestNoise = 0;
 
   /// Finite with finite, -inf (an empty row's LSE) with -inf, NaN or infinity with NaN or infinity: weights that
@@ -130,7 +144,7 @@ Expected<Verdict> compare(const Problem &problem, const Evaluation &evaluation, 
   if (lse)
     if (Status status = expectShape("the LSE", *lse, {batch, heads, queries}); !status)
       return status.error();
-  if (evaluation.unfusedLse.size() != evaluation.rows.size())
+  if (evaluation.unfused.empty())
     return makeError("expected an evaluation with the unfused computation, but it was not asked for");
   Verdict verdict;
   Collector outputs("output", output.type), lses("lse", lse ? lse->type : DType::F32);
@@ -148,12 +162,12 @@ Expected<Verdict> compare(const Problem &problem, const Evaluation &evaluation, 
         ++verdict.taintedElements;
         continue;
       }
-      outputs.add({b, h, i, d}, evaluation.output[at], evaluation.unfusedOutput[at], actual, evaluation.outputBound[n],
-                  evaluation.outputNoise[n]);
+      outputs.add({b, h, i, d}, evaluation.output[at], unfusedValues(evaluation, &UnfusedResult::output, at), actual,
+                  evaluation.outputBound[n], evaluation.outputNoise[n]);
     }
     if (lse)
-      lses.add({b, h, i, 0}, evaluation.lse[n], evaluation.unfusedLse[n], lse->at({b, h, i}), evaluation.lseBound[n],
-               evaluation.lseNoise[n]);
+      lses.add({b, h, i, 0}, evaluation.lse[n], unfusedValues(evaluation, &UnfusedResult::lse, n), lse->at({b, h, i}),
+               evaluation.lseBound[n], evaluation.lseNoise[n]);
   }
   verdict.computeType = nameOf(computeType(problem.query.type));
   verdict.checkedRows = static_cast<int64_t>(evaluation.rows.size());

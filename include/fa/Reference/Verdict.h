@@ -1,5 +1,6 @@
 // The one verdict rule: a result passes if its maximum and its root-mean-square error are at most twice those of the
-// unfused computation plus atol, and no element exceeds its a-priori bound. Rule and constants: docs/Numerics.md.
+// unfused computation (the worse of its two orders) plus atol, and no element exceeds its a-priori bound. Rule and
+// constants: docs/Numerics.md.
 #pragma once
 #include "fa/Reference/Evaluation.h"
 #include <array>
@@ -21,11 +22,11 @@ struct TensorErrors {
   std::string name;
   int64_t elements = 0; ///< compared; those finite on both sides enter the error figures
   double maxError = 0, rmsError = 0;
-  double meanError = 0; ///< signed: the bias
-  double unfusedMaxError = 0, unfusedRmsError = 0;
-  double maxBar = 0, rmsBar = 0; ///< 2 * unfused + atol
-  double boundRatio = 0;         ///< largest error / a-priori bound; at most 1 when the bound holds
-  double largestBound = 0;       ///< of the finite bounds
+  double meanError = 0;                            ///< signed: the bias
+  double unfusedMaxError = 0, unfusedRmsError = 0; ///< each the larger of the orders in Evaluation::unfused
+  double maxBar = 0, rmsBar = 0;                   ///< 2 * unfused + atol
+  double boundRatio = 0;                           ///< largest error / a-priori bound; at most 1 when the bound holds
+  double largestBound = 0;                         ///< of the finite bounds
   Difference worst;
   int64_t nonFiniteMismatches = 0; ///< finite on one side only, or an empty row that is not exactly empty
   std::optional<Difference> firstMismatch;

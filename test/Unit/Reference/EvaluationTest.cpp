@@ -104,7 +104,7 @@ TEST(Evaluation, F64ResolvesItsOwnRoundingErrors) {
     const SlowRow slow(t.problem, 0, 0, e->rows[n]);
     for (size_t d = 0; d < 64; ++d) {
       worst = std::max(worst, std::abs(e->output[n * 64 + d] - static_cast<double>(slow.output[d])));
-      unfused = std::max(unfused, std::abs(e->unfusedOutput[n * 64 + d] - e->output[n * 64 + d]));
+      unfused = std::max(unfused, std::abs(e->unfused[0].output[n * 64 + d] - e->output[n * 64 + d]));
     }
   }
   EXPECT_LT(worst, 1e-16);
@@ -123,10 +123,10 @@ TEST(Evaluation, UnfusedErrsAsMuchAsItsType) {
     ASSERT_TRUE(e);
     double error = 0;
     for (size_t n = 0; n < e->output.size(); ++n) {
-      error = std::max(error, std::abs(e->output[n] - e->unfusedOutput[n]));
+      error = std::max(error, std::abs(e->output[n] - e->unfused[0].output[n]));
       unsigned char element[4];
-      storeFromDouble(type, element, e->unfusedOutput[n]);
-      ASSERT_EQ(loadAsDouble(type, element), e->unfusedOutput[n]) << "not a " << nameOf(type);
+      storeFromDouble(type, element, e->unfused[0].output[n]);
+      ASSERT_EQ(loadAsDouble(type, element), e->unfused[0].output[n]) << "not a " << nameOf(type);
     }
     EXPECT_GT(error, 4 * previous) << nameOf(type);
     previous = error;
@@ -147,8 +147,8 @@ TEST(Evaluation, UnfusedRoundsScoresWeightsAndOutput) {
   const double dot = 1 + 1.0 / 256 + 1.0 / 512;
   EXPECT_NEAR(e->output[0], 1 / (1 + std::exp(-dot)), 1e-15);
   const double rounded = 1 + 1.0 / 128;
-  EXPECT_EQ(e->unfusedOutput[0], fromBF16(toBF16(1 / (1 + std::exp(-rounded)))));
-  EXPECT_NEAR(e->unfusedLse[0], std::log(1 + std::exp(rounded)), 1e-6);
+  EXPECT_EQ(e->unfused[0].output[0], fromBF16(toBF16(1 / (1 + std::exp(-rounded)))));
+  EXPECT_NEAR(e->unfused[0].lse[0], std::log(1 + std::exp(rounded)), 1e-6);
   EXPECT_EQ(e->visiblePairs, 2);
 }
 
@@ -163,7 +163,7 @@ TEST(Evaluation, ResultsDoNotDependOnThreads) {
   const auto three = evaluate(t.problem, options);
   ASSERT_TRUE(one && three);
   EXPECT_EQ(one->output, three->output);
-  EXPECT_EQ(one->unfusedOutput, three->unfusedOutput);
+  EXPECT_EQ(one->unfused[0].output, three->unfused[0].output);
   EXPECT_EQ(one->outputBound, three->outputBound);
   EXPECT_EQ(one->visiblePairs, three->visiblePairs);
 }

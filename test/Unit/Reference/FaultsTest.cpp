@@ -40,7 +40,8 @@ TEST(Faults, FullyMaskedRowsAreZeroWithLseMinusInfinity) {
   for (double o : e.output)
     EXPECT_EQ(o, 0);
   EXPECT_EQ(e.lse[0], -inf);
-  EXPECT_EQ(e.unfusedLse[0], -inf);
+  for (const UnfusedResult &unfused : e.unfused)
+    EXPECT_EQ(unfused.lse[0], -inf);
   EXPECT_EQ(e.outputBound[0], 0);
 }
 
@@ -87,7 +88,8 @@ TEST(Faults, HugeLogitsGiveTheValueExactly) {
   const Evaluation e = run(t.problem);
   for (size_t d = 0; d < 64; ++d) {
     EXPECT_EQ(e.output[d], 133120);
-    EXPECT_EQ(e.unfusedOutput[d], 133120);
+    for (const UnfusedResult &unfused : e.unfused)
+      EXPECT_EQ(unfused.output[d], 133120);
   }
 }
 
@@ -163,7 +165,8 @@ TEST(Faults, AScoreOfMinusInfinityHidesItsKeyAfterSoftcap) {
   };
   const Evaluation e = run(t.problem);
   EXPECT_EQ(e.output[0], 1);
-  EXPECT_EQ(e.unfusedOutput[0], 1);
+  for (const UnfusedResult &unfused : e.unfused)
+    EXPECT_EQ(unfused.output[0], 1);
   EXPECT_NEAR(e.lse[0], 0, 1e-15);
 }
 
@@ -174,9 +177,9 @@ TEST(Faults, ValuesBehindAScoreOfMinusInfinityAreNotRead) {
     t.problem.score = [](double s, int64_t, int64_t, int64_t i, int64_t j) { return i == 0 && j == 1 ? -inf : s; };
     const Evaluation e = run(t.problem);
     EXPECT_EQ(e.output[0], 1);
-    EXPECT_EQ(e.unfusedOutput[0], 1);
+    EXPECT_EQ(e.unfused[0].output[0], 1);
     EXPECT_FALSE(std::isfinite(e.output[1])) << "this row sees it";
-    EXPECT_FALSE(std::isfinite(e.unfusedOutput[1]));
+    EXPECT_FALSE(std::isfinite(e.unfused[0].output[1]));
   }
 }
 

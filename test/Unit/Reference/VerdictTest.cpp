@@ -262,8 +262,8 @@ TEST(Verdict, F64KernelsAreHeldNearMachinePrecision) {
   const auto e = evaluate(t.problem, options);
   ASSERT_TRUE(e);
   TestTensor o(DType::F64, {1, 1, 16, 32}), lse(DType::F64, {1, 1, 16});
-  std::memcpy(o.data.data(), e->unfusedOutput.data(), o.data.size());
-  std::memcpy(lse.data.data(), e->unfusedLse.data(), lse.data.size());
+  std::memcpy(o.data.data(), e->unfused[0].output.data(), o.data.size());
+  std::memcpy(lse.data.data(), e->unfused[0].lse.data(), lse.data.size());
   const TensorView lseView = lse.view();
   auto v = check(t.problem, o.view(), &lseView);
   ASSERT_TRUE(v);
