@@ -13,6 +13,7 @@ struct BlockTable {
   int64_t keys = 4;         ///< key rows (PV: depth columns) of a block
   int64_t unroll = 2;       ///< depth (PV: keys) per loop iteration
   bool avx512 = false;      ///< vreduce and vscalef exist
+  bool fused = false;       ///< a * b + c is one operation
 
   /// Query rows that are worked on together.
   int64_t subTile() const { return lanes * queryVectors; }

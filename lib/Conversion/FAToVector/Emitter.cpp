@@ -82,7 +82,9 @@ void Emitter::store(Value vector, Value memref, Value position) {
 }
 
 Value Emitter::multiplyAdd(Value a, Value b, Value c) {
-  // `contract` rather than vector.fma: a machine without FMA would call libm for each lane.
+  if (table.fused)
+    return vector::FMAOp::create(builder, loc, a, b, c);
+  // Without a fused operation vector.fma would call libm for each lane.
   auto contract = arith::FastMathFlags::contract;
   Value product = arith::MulFOp::create(builder, loc, a, b, contract);
   return arith::AddFOp::create(builder, loc, product, c, contract);

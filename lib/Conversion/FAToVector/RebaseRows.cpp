@@ -17,11 +17,11 @@ func::FuncOp createFunction(OpBuilder &builder, Location loc, StringRef name, co
   return function;
 }
 
-/// One vector of queries.
+/// One vector of queries, from lane `column` of the sub-tile.
 class RowRebase {
 public:
-  RowRebase(Emitter &e, const Scratch &scratch, const KernelShape &shape, Value subTile, int64_t i)
-      : e(e), scratch(scratch), shape(shape), column(e.index(i * shape.table.lanes)),
+  RowRebase(Emitter &e, const Scratch &scratch, const KernelShape &shape, Value subTile, Value column)
+      : e(e), scratch(scratch), shape(shape), column(column),
         position(e.add(e.mul(subTile, shape.table.subTile()), column)), outputRow(e.mul(subTile, shape.depthV)),
         scale(e.splat(shape.exponentScale)) {}
 
@@ -32,18 +32,19 @@ public:
                              return SmallVector<Value>{e.larger(e.load(scratch.scores, row, column), carried[0])};
                            })[0];
     raise(maximum);
-    addProbabilities(lower, upper);
-    addProbabilities(first, e.min(lower, last));
-    addProbabilities(e.max(upper, first), last);
+    Value zero = e.index(0);
+    // The whole blocks, what lies before them, what lies after them.
+    e.loop(zero, e.index(3), 1, [&](Value part) {
+      auto pick = [&](Value whole, Value before, Value after) {
+        Value isWhole = e.compare(arith::CmpIPredicate::eq, part, zero);
+        Value isBefore = e.compare(arith::CmpIPredicate::eq, part, e.index(1));
+        return e.select(isWhole, whole, e.select(isBefore, before, after));
+      };
+      addProbabilities(pick(lower, first, e.max(upper, first)), pick(upper, e.min(lower, last), last));
+    });
   }
 
 private:
-  Emitter &e;
-  const Scratch &scratch;
-  const KernelShape &shape;
-  Value column, position, outputRow, scale;
-  Value reference, shift, large; ///< the new ones; large: shift is NaN
-
   void addProbabilities(Value lower, Value upper) {
     Value sum = e.loop(lower, upper, 1, {e.load(scratch.sum, position)}, [&](Value row, ValueRange carried) {
       Value p = probability(e.load(scratch.scores, row, column));
@@ -52,6 +53,12 @@ private:
     })[0];
     e.store(sum, scratch.sum, position);
   }
+
+  Emitter &e;
+  const Scratch &scratch;
+  const KernelShape &shape;
+  Value column, position, outputRow, scale;
+  Value reference, shift, large; ///< the new ones; large: shift is NaN
 
   /// Exact at the reference whatever its size; the same rounding as the fast path where that one is used.
   Value probability(Value x) {
@@ -103,10 +110,16 @@ func::FuncOp mlir::fa::cpu::emitRebaseFunction(OpBuilder &builder, Location loc,
   builder.setInsertionPointToStart(entry);
   Emitter e(builder, loc, shape.type, shape.table);
   Scratch scratch(e, entry->getArgument(0), Value(), shape);
-  for (int64_t i = 0; i < shape.table.queryVectors; ++i)
-    RowRebase(e, scratch, shape, entry->getArgument(1), i)
-        .emit(entry->getArgument(2), entry->getArgument(3), entry->getArgument(4 + i),
-              entry->getArgument(4 + shape.table.queryVectors + i));
+  const int64_t vectors = shape.table.queryVectors;
+  e.loop(e.index(0), e.index(vectors), 1, [&](Value vector) {
+    auto pick = [&](unsigned first) -> Value {
+      Value isFirst = e.compare(arith::CmpIPredicate::eq, vector, e.index(0));
+      return vectors == 1 ? entry->getArgument(first)
+                          : e.select(isFirst, entry->getArgument(first), entry->getArgument(first + 1));
+    };
+    RowRebase(e, scratch, shape, entry->getArgument(1), e.mul(vector, shape.table.lanes))
+        .emit(entry->getArgument(2), entry->getArgument(3), pick(4), pick(4 + vectors));
+  });
   func::ReturnOp::create(builder, loc);
   return function;
 }

@@ -18,6 +18,7 @@
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/Transforms/Scalar.h"
 #include <mutex>
 
 using namespace mlir;
@@ -178,6 +179,8 @@ FailureOr<llvm::SmallVector<char, 0>> mlir::fa::emitCpuCode(ModuleOp module, con
   }
   llvm::legacy::PassManager passes;
   passes.add(llvm::createTargetTransformInfoWrapperPass((*machine)->getTargetIRAnalysis()));
+  // Every access to a memref takes its descriptor apart again: a fifth of the instructions. This pass pays for itself.
+  passes.add(llvm::createEarlyCSEPass());
   auto type = form == CpuCodeForm::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
   if ((*machine)->addPassesToEmitFile(passes, stream, nullptr, type))
     return module.emitError() << "expected a target that writes object files and assembly, but got '"
