@@ -37,7 +37,7 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::seen, {lanes});
   place(&Scratch::unfit, {lanes});
   place(&Scratch::partial, {lanes});
-  place(&Scratch::staging, {shape.table.lanes, shape.table.lanes});
+  place(&Scratch::inverse, {shape.table.lanes});
 }
 
 template <typename Place> void forEachCopy(const KernelShape &shape, Place place) {

@@ -40,7 +40,7 @@ public:
   /// rounding would matter: a NaN sum sends the row to the cold path, which subtracts first.
   Value shift;
   Value sum;     ///< numLanes: row sums
-  Value staging; ///< lanes x lanes: a transposed square of the output, where not all its rows exist
+  Value inverse; ///< lanes: 1 / sum of the vector of queries that is being stored
   Value seen;    ///< subTile: largest score of the masked blocks of the sub-tile at work; -inf where all are hidden
   Value partial; ///< subTile: row sums on their way to the edges of the tile and back
   Value unfit;   ///< subTile: 1 where the row's sum asks for another reference, else 0

@@ -23,7 +23,4 @@ struct MicroKernel {
   SmallVector<Value> emit(Emitter &e, Value lower, Value upper, SmallVector<Value> accumulators) const;
 };
 
-/// Transposes lanes x lanes elements held in `lanes` vectors, in log2(lanes) stages of two-operand shuffles.
-void emitTranspose(Emitter &e, SmallVector<Value> &rows);
-
 } // namespace mlir::fa::cpu

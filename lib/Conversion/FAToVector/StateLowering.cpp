@@ -188,17 +188,16 @@ void StateLowering::lowerInit() {
   Scratch scratch(e, arena, Value(), shape);
   Value zero = e.index(0), zeros = e.splat(0.0);
   const int64_t lanes = shape.table.lanes;
-  e.loop(zero, e.index(shape.numSubTiles() * shape.depthV), 1, [&](Value row) {
-    for (int64_t i = 0; i < shape.table.queryVectors; ++i)
-      e.store(zeros, scratch.output, row, e.index(i * lanes));
-  });
   e.loop(zero, e.index(shape.numLanes()), lanes, [&](Value lane) {
     e.store(zeros, scratch.reference, lane);
     e.store(zeros, scratch.shift, lane);
     e.store(zeros, scratch.sum, lane);
   });
   if (chain.steps.empty())
-    return;
+    return e.loop(zero, e.index(shape.numSubTiles() * shape.depthV), 1, [&](Value row) {
+      for (int64_t i = 0; i < shape.table.queryVectors; ++i)
+        emitClearOutput(e, scratch, row, 1, e.index(i * lanes));
+    });
   StepOp step = chain.steps.front();
   Value seqQ = memref::DimOp::create(builder, e.loc, step.getQuery(), 2);
   TileRows rows{step.getQuery(), step.getQueryBatch(), step.getQueryHead(), e.mul(step.getQueryTile(), shape.tileQ),

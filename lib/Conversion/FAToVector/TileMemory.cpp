@@ -1,7 +1,7 @@
-// Queries and outputs are transposed in registers, lanes x lanes elements at a time; what does not fill a square moves
-// element by element.
+// Queries and outputs are transposed in registers; columns that fill no vector move element by element. Beside the
+// shuffles goes what waits for a cache: clearing, and requests for the rows of the next vector of queries.
 #include "TileMemory.h"
-#include "MicroKernel.h"
+#include "Transpose.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -39,24 +39,32 @@ Value loadElement(Emitter &e, const TileRows &tile, Value row, Value column) {
                memref::LoadOp::create(e.builder, e.loc, tile.tensor, ValueRange{tile.batch, tile.head, row, column}));
 }
 
-Value loadVector(Emitter &e, const TileRows &tile, Value row, Value column) {
-  auto type = VectorType::get({e.table.lanes}, cast<MemRefType>(tile.tensor.getType()).getElementType());
-  return widen(
-      e, vector::LoadOp::create(e.builder, e.loc, type, tile.tensor, ValueRange{tile.batch, tile.head, row, column}));
+/// `elements` of a row, in the type of the tensor.
+Value loadPiece(Emitter &e, const TileRows &tile, Value row, Value column, int64_t elements) {
+  auto type = VectorType::get({elements}, cast<MemRefType>(tile.tensor.getType()).getElementType());
+  return vector::LoadOp::create(e.builder, e.loc, type, tile.tensor, ValueRange{tile.batch, tile.head, row, column});
 }
 
-void storeVector(Emitter &e, const TileRows &tile, Value vector, ValueRange indices) {
-  vector::StoreOp::create(e.builder, e.loc, vector, tile.tensor, indices);
+Value loadVector(Emitter &e, const TileRows &tile, Value row, Value column) {
+  return widen(e, loadPiece(e, tile, row, column, e.table.lanes));
+}
+
+/// Asks for the cache lines that hold `column` of `count` rows. Harmless where they do not exist.
+void prefetchRows(Emitter &e, const TileRows &tile, Value row, int64_t count, Value column, bool isWrite) {
+  for (int64_t n = 0; n < count; ++n)
+    memref::PrefetchOp::create(e.builder, e.loc, tile.tensor, ValueRange{tile.batch, tile.head, e.add(row, n), column},
+                               isWrite,
+                               /*localityHint=*/3, /*isDataCache=*/true);
 }
 
 /// Columns that are worked on as whole vectors.
-int64_t vectorColumns(Emitter &e, Value tensor, int64_t depth) {
-  return hasUnitStride(cast<MemRefType>(tensor.getType())) ? depth - depth % e.table.lanes : 0;
+int64_t vectorColumns(Value tensor, int64_t depth, int64_t width) {
+  return hasUnitStride(cast<MemRefType>(tensor.getType())) ? depth - depth % width : 0;
 }
 
 void copyTile(Emitter &e, const TileRows &tile, int64_t depth, Value copy) {
   Value zero = e.index(0);
-  int64_t columns = vectorColumns(e, tile.tensor, depth);
+  int64_t columns = vectorColumns(tile.tensor, depth, e.table.lanes);
   e.loop(zero, tile.count, 1, [&](Value r) {
     Value row = e.add(tile.row, r);
     if (columns > 0)
@@ -82,12 +90,13 @@ TileAccess mlir::fa::cpu::classifyTile(MemRefType tensor, Type computeType, int6
   auto fits = [](int64_t stride, int64_t wanted) { return ShapedType::isDynamic(stride) || stride == wanted; };
   if (!fits(strides[3], 1) || !fits(strides[2], depth))
     return TileAccess::Copy;
-  bool known = !ShapedType::isDynamic(strides[3]) && !ShapedType::isDynamic(strides[2]) && hasWholeRows(tensor, readRows);
+  bool known =
+      !ShapedType::isDynamic(strides[3]) && !ShapedType::isDynamic(strides[2]) && hasWholeRows(tensor, readRows);
   return known ? TileAccess::InPlace : TileAccess::Runtime;
 }
 
 Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy,
-                                    Value copyOffset) {
+                                  Value copyOffset) {
   auto layout = StridedLayoutAttr::get(e.builder.getContext(), ShapedType::kDynamic, {depth, 1});
   auto viewType = MemRefType::get({ShapedType::kDynamic, depth}, e.type, layout);
   auto metadata = memref::ExtractStridedMetadataOp::create(e.builder, e.loc, tile.tensor);
@@ -123,33 +132,91 @@ Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t dept
   return e.choose(fits, inPlace, copied)[0];
 }
 
+namespace {
+
+/// Every query tile of the tensor has all its rows, on as many lanes.
+bool hasWholeTiles(Value tensor, const KernelShape &shape) {
+  auto type = cast<MemRefType>(tensor.getType());
+  return !type.isDynamicDim(2) && type.getDimSize(2) % shape.tileQ == 0 && shape.tileQ == shape.numLanes();
+}
+
+/// One vector of queries: its rows in the tensor, and the rows of Q^T and O^T that hold it from `column` on.
+struct QueryVector {
+  Value firstLane, firstRow, queries, output, column;
+
+  QueryVector(Emitter &e, const KernelShape &shape, const TileRows &tile, Value v) {
+    Value vectors = e.index(e.table.queryVectors);
+    Value subTile = arith::DivUIOp::create(e.builder, e.loc, v, vectors);
+    column = e.mul(arith::RemUIOp::create(e.builder, e.loc, v, vectors), e.table.lanes);
+    firstLane = e.mul(v, e.table.lanes);
+    firstRow = e.add(tile.row, firstLane);
+    queries = e.mul(subTile, shape.depth);
+    output = e.mul(subTile, shape.depthV);
+  }
+};
+
+/// Packs columns [c, c + group) of `rowOf(0), rowOf(1), ...`.
+void packColumns(Emitter &e, const Scratch &scratch, const TileRows &queries, llvm::function_ref<Value(int64_t)> rowOf,
+                 Value c, Value scale, const QueryVector &to) {
+  const int64_t lanes = e.table.lanes, group = groupOf(e);
+  SmallVector<Value> block;
+  for (int64_t k = 0; k < group; ++k) {
+    SmallVector<Value> pieces;
+    for (int64_t lane = k; lane < lanes; lane += group)
+      pieces.push_back(loadPiece(e, queries, rowOf(lane), c, group));
+    block.push_back(widen(e, emitJoin(e, pieces)));
+  }
+  emitGroupTranspose(e, block);
+  for (int64_t d = 0; d < group; ++d)
+    e.store(e.mulf(block[d], scale), scratch.queries, e.add(e.add(to.queries, c), d), to.column);
+}
+
+/// Iteration c of a vector of queries asks for its share of the next one.
+void prefetchQueries(Emitter &e, const TileRows &queries, Value nextRow, Value c) {
+  const int64_t group = groupOf(e), bits = cast<MemRefType>(queries.tensor.getType()).getElementTypeBitWidth();
+  const int64_t iterations = 64 * 8 / bits / group, share = std::max<int64_t>(e.table.lanes / iterations, 1);
+  Value iteration = arith::DivUIOp::create(e.builder, e.loc, c, e.index(group));
+  Value part = arith::RemUIOp::create(e.builder, e.loc, iteration, e.index(iterations));
+  prefetchRows(e, queries, e.add(nextRow, e.mul(part, share)), share, c, /*isWrite=*/false);
+}
+
+} // namespace
+
+void mlir::fa::cpu::emitClearOutput(Emitter &e, const Scratch &scratch, Value firstRow, int64_t rows, Value column) {
+  for (int64_t d = 0; d < rows; ++d)
+    e.store(e.splat(0.0), scratch.output, e.add(firstRow, d), column);
+}
+
 void mlir::fa::cpu::emitPackQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape,
                                     const TileRows &queries, Value seqQ, Value factor) {
-  const int64_t lanes = e.table.lanes, vectors = e.table.queryVectors;
-  int64_t columns = vectorColumns(e, queries.tensor, shape.depth);
+  const int64_t lanes = e.table.lanes, vectors = e.table.queryVectors, group = groupOf(e);
+  const int64_t columns = vectorColumns(queries.tensor, shape.depth, group);
+  const int64_t cleared = columns <= shape.depthV ? columns : 0;
+  const bool whole = hasWholeTiles(queries.tensor, shape);
   Value zero = e.index(0), last = e.sub(seqQ, e.index(1)), scale = e.broadcast(factor);
   // One iteration packs one vector of queries.
   e.loop(zero, e.index(shape.numSubTiles() * vectors), 1, [&](Value v) {
-    Value subTile = arith::DivUIOp::create(e.builder, e.loc, v, e.index(vectors));
-    Value column = e.mul(arith::RemUIOp::create(e.builder, e.loc, v, e.index(vectors)), lanes);
-    Value base = e.mul(subTile, shape.depth), firstRow = e.add(queries.row, e.mul(v, lanes));
-    auto rowOf = [&](Value lane) { return e.min(e.add(firstRow, lane), last); };
+    QueryVector to(e, shape, queries, v);
+    auto rowOf = [&](Value lane) {
+      Value row = e.add(to.firstRow, lane);
+      return whole ? row : e.min(row, last);
+    };
     if (columns > 0)
-      e.loop(zero, e.index(columns), lanes, [&](Value c) {
-        SmallVector<Value> square;
-        for (int64_t lane = 0; lane < lanes; ++lane)
-          square.push_back(loadVector(e, queries, rowOf(e.index(lane)), c));
-        emitTranspose(e, square);
-        Value to = e.add(base, c);
-        for (int64_t d = 0; d < lanes; ++d)
-          e.store(e.mulf(square[d], scale), scratch.queries, e.add(to, d), column);
+      e.loop(zero, e.index(columns), group, [&](Value c) {
+        prefetchQueries(e, queries, e.add(to.firstRow, lanes), c);
+        packColumns(e, scratch, queries, [&](int64_t lane) { return rowOf(e.index(lane)); }, c, scale, to);
+        if (cleared > 0)
+          emitClearOutput(e, scratch, e.add(to.output, c), group, to.column);
       });
+    if (cleared < shape.depthV)
+      e.loop(e.index(cleared), e.index(shape.depthV), 1,
+             [&](Value c) { emitClearOutput(e, scratch, e.add(to.output, c), 1, to.column); });
     if (columns < shape.depth)
       e.loop(e.index(columns), e.index(shape.depth), 1, [&](Value c) {
         e.loop(zero, e.index(lanes), 1, [&](Value lane) {
           Value element = e.mulf(loadElement(e, queries, rowOf(lane), c), factor);
           memref::StoreOp::create(e.builder, e.loc, element, scratch.queries,
-                                  ValueRange{e.add(base, c), e.add(column, lane)});
+                                  ValueRange{e.add(to.queries, c), e.add(to.column, lane)});
         });
       });
   });
@@ -178,55 +245,76 @@ void storeLse(Emitter &e, const Scratch &scratch, double exponentScale, Value ls
   });
 }
 
+/// Columns [c, c + lanes) of `group` queries from `lane` on, divided by their sums. Only lanes before `valid` (may be
+/// null: all) are stored.
+void storeColumns(Emitter &e, const Scratch &scratch, const TileRows &output, const QueryVector &from, Value lane,
+                  Value valid, Value c, Value inverse) {
+  const int64_t lanes = e.table.lanes, group = groupOf(e);
+  auto pieceType = VectorType::get({group}, e.type);
+  SmallVector<Value> block;
+  for (int64_t k = 0; k < group; ++k) {
+    SmallVector<Value> pieces;
+    for (int64_t d = k; d < lanes; d += group)
+      pieces.push_back(vector::LoadOp::create(e.builder, e.loc, pieceType, scratch.output,
+                                              ValueRange{e.add(e.add(from.output, c), d), e.add(from.column, lane)}));
+    block.push_back(e.mulf(emitJoin(e, pieces), inverse));
+  }
+  emitGroupTranspose(e, block);
+  Type element = cast<MemRefType>(output.tensor.getType()).getElementType();
+  for (int64_t k = 0; k < group; ++k) {
+    Value row = e.add(e.add(from.firstRow, lane), k);
+    auto store = [&] {
+      vector::StoreOp::create(e.builder, e.loc, narrow(e, block[k], element), output.tensor,
+                              ValueRange{output.batch, output.head, row, c});
+    };
+    if (valid)
+      e.when(e.compare(arith::CmpIPredicate::slt, e.add(lane, k), valid), store);
+    else
+      store();
+  }
+}
+
 } // namespace
 
 void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const KernelShape &shape,
                                     const TileRows &queries, Value lse) {
-  const int64_t lanes = e.table.lanes, vectors = e.table.queryVectors;
+  const int64_t lanes = e.table.lanes, group = groupOf(e);
   Type element = cast<MemRefType>(queries.tensor.getType()).getElementType();
-  int64_t columns = vectorColumns(e, queries.tensor, shape.depthV);
-  Value zero = e.index(0);
-  e.loop(zero, e.ceilDiv(queries.count, lanes), 1, [&](Value v) {
-    Value subTile = arith::DivUIOp::create(e.builder, e.loc, v, e.index(vectors));
-    Value column = e.mul(arith::RemUIOp::create(e.builder, e.loc, v, e.index(vectors)), lanes);
-    Value base = e.mul(subTile, shape.depthV), firstLane = e.mul(v, lanes);
-    Value valid = e.min(e.sub(queries.count, firstLane), e.index(lanes));
-    Value sum = e.load(scratch.sum, firstLane);
+  const int64_t columns = vectorColumns(queries.tensor, shape.depthV, lanes);
+  const bool whole = hasWholeTiles(queries.tensor, shape);
+  Value zero = e.index(0), count = whole ? e.index(shape.tileQ) : queries.count;
+  Value numVectors = e.ceilDiv(count, lanes);
+  e.loop(zero, numVectors, 1, [&](Value n) {
+    // The last vector first: its accumulators were written last.
+    Value v = e.sub(e.sub(numVectors, e.index(1)), n);
+    QueryVector from(e, shape, queries, v);
+    Value valid = e.min(e.sub(count, from.firstLane), e.index(lanes));
+    if (lse)
+      storeLse(e, scratch, shape.exponentScale, lse, queries, from.firstLane, valid);
+    Value sum = e.load(scratch.sum, from.firstLane);
     Value empty = arith::CmpFOp::create(e.builder, e.loc, arith::CmpFPredicate::OEQ, sum, e.splat(0.0));
     Value inverse = arith::DivFOp::create(e.builder, e.loc, e.splat(1.0), e.select(empty, e.splat(1.0), sum));
-    auto rowOf = [&](Value lane) { return e.add(queries.row, e.add(firstLane, lane)); };
-    auto indices = [&](Value lane, Value c) { return SmallVector<Value>{queries.batch, queries.head, rowOf(lane), c}; };
-    if (columns > 0)
-      e.loop(zero, e.index(columns), lanes, [&](Value c) {
-        SmallVector<Value> square;
-        Value from = e.add(base, c);
-        for (int64_t d = 0; d < lanes; ++d)
-          square.push_back(e.mulf(e.load(scratch.output, e.add(from, d), column), inverse));
-        emitTranspose(e, square);
-        auto whole = [&] {
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            storeVector(e, queries, narrow(e, square[lane], element), indices(e.index(lane), c));
-        };
-        // The last rows of a tensor go through scratch memory, one by one.
-        auto part = [&] {
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            e.store(square[lane], scratch.staging, e.index(lane), e.index(0));
-          e.loop(zero, valid, 1, [&](Value lane) {
-            storeVector(e, queries, narrow(e, e.load(scratch.staging, lane, e.index(0)), element), indices(lane, c));
-          });
-        };
-        e.when(e.compare(arith::CmpIPredicate::eq, valid, e.index(lanes)), whole, part);
-      });
-    if (columns < shape.depthV)
-      e.loop(e.index(columns), e.index(shape.depthV), 1, [&](Value c) {
-        Value row = e.add(base, c);
-        e.store(e.mulf(e.load(scratch.output, row, column), inverse), scratch.output, row, column);
-        e.loop(zero, valid, 1, [&](Value lane) {
-          Value value = memref::LoadOp::create(e.builder, e.loc, scratch.output, ValueRange{row, e.add(column, lane)});
-          memref::StoreOp::create(e.builder, e.loc, narrow(e, value, element), queries.tensor, indices(lane, c));
+    if (columns > 0) {
+      e.store(inverse, scratch.inverse, zero);
+      Value nextRow = e.add(queries.row, e.max(e.sub(from.firstLane, e.index(lanes)), zero));
+      e.loop(zero, e.index(lanes), group, [&](Value lane) {
+        Value inverses = emitRepeated(e, scratch.inverse, lane);
+        e.loop(zero, e.index(columns), lanes, [&](Value c) {
+          prefetchRows(e, queries, e.add(nextRow, lane), group, c, /*isWrite=*/true);
+          storeColumns(e, scratch, queries, from, lane, whole ? Value() : valid, c, inverses);
         });
       });
-    if (lse)
-      storeLse(e, scratch, shape.exponentScale, lse, queries, firstLane, valid);
+    }
+    if (columns < shape.depthV)
+      e.loop(e.index(columns), e.index(shape.depthV), 1, [&](Value c) {
+        Value row = e.add(from.output, c);
+        e.store(e.mulf(e.load(scratch.output, row, from.column), inverse), scratch.output, row, from.column);
+        e.loop(zero, valid, 1, [&](Value lane) {
+          Value value =
+              memref::LoadOp::create(e.builder, e.loc, scratch.output, ValueRange{row, e.add(from.column, lane)});
+          memref::StoreOp::create(e.builder, e.loc, narrow(e, value, element), queries.tensor,
+                                  ValueRange{queries.batch, queries.head, e.add(from.firstRow, lane), c});
+        });
+      });
   });
 }

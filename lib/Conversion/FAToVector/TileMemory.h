@@ -18,14 +18,17 @@ struct TileRows {
   Value tensor, batch, head, row, count;
 };
 
-/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. Rows are read `readRows` at a time:
-/// where the last of them do not exist, the tile is copied, and they hold anything. `copyOffset` is 0, but must not be
-/// a constant: the view then has the form of a tile in place, for which LLVM keeps one pointer per row. Where it can
-/// see the address, it recomputes rows in the innermost loop and spills (a third of the speed).
+/// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. Rows are read `readRows` at a
+/// time: where the last of them do not exist, the tile is copied, and they hold anything. `copyOffset` is 0, but must
+/// not be a constant: the view then has the form of a tile in place, for which LLVM keeps one pointer per row. Where it
+/// can see the address, it recomputes rows in the innermost loop and spills (a third of the speed).
 Value emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy, Value copyOffset);
 
-/// Writes Q^T * factor for every lane of the query tile. Lanes past the last query repeat it, so that every lane holds
-/// data of the tensor. `factor` is a scalar of the computing type.
+/// Zeros on one vector of lanes of `rows` rows of O^T.
+void emitClearOutput(Emitter &e, const Scratch &scratch, Value firstRow, int64_t rows, Value column);
+
+/// Writes Q^T * factor for every lane of the query tile, and clears O^T. Lanes past the last query repeat it, so that
+/// every lane holds data of the tensor. `factor` is a scalar of the computing type.
 void emitPackQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries, Value seqQ,
                      Value factor);
 
