@@ -165,6 +165,14 @@ Value StateLowering::allocateScratch(MemRefType type) {
   return memory;
 }
 
+/// dynamic * factor, rounded once.
+static Value productOf(Emitter &e, Value dynamic, double factor) {
+  Type f64 = e.builder.getF64Type();
+  Value wide = e.type == f64 ? dynamic : arith::ExtFOp::create(e.builder, e.loc, f64, dynamic);
+  Value product = e.mulf(wide, arith::ConstantOp::create(e.builder, e.loc, e.builder.getFloatAttr(f64, factor)));
+  return e.type == f64 ? product : arith::TruncFOp::create(e.builder, e.loc, e.type, product);
+}
+
 /// What queries are multiplied by when they are packed. What stays in the exponent (shapeOf) leaves its sign.
 Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
   auto constant = [&](double value) -> Value {
@@ -172,7 +180,7 @@ Value StateLowering::scaleFactor(Emitter &e, StepOp step) {
   };
   const double unit = shape.scoresAreExponents ? log2OfE : 1.0;
   if (Value dynamic = step.getDynamicScale())
-    return unit == 1.0 ? dynamic : e.mulf(dynamic, constant(unit));
+    return unit == 1.0 ? dynamic : productOf(e, dynamic, unit);
   const double scale = staticScale(step);
   return constant(!shape.scoresAreExponents && staysInExponent(step) ? std::copysign(1.0, scale) : scale * unit);
 }
