@@ -62,7 +62,8 @@ std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const Attention
 
 /// The preferred tiles of a shape: the largest of a short list that fit. Lengths shorter than a tile shrink it. Up to 16
 /// queries are one tile with depth on lanes, and long keys are split where there are few such tiles: a function of the
-/// shape alone, so that results are the same on machines with more or fewer cores.
+/// shape alone, so that results are the same on machines with more or fewer cores; only the number of query rows, which
+/// does not change a bit, follows them.
 /// `copied`: kernels copy every key and value tile first (another element type, or strided rows); more queries share a copy then.
 CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool copied = false);
 /// Fails, saying what is needed and available, when not even the smallest tiles fit (depth above 256).

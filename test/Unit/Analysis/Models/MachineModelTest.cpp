@@ -29,7 +29,15 @@ TEST(MachineModel, CpuTilesFitTheCacheAndTheSequence) {
       EXPECT_TRUE(use.fits() || tiles.tileKv <= 32) << depth << ": " << use.needed;
       EXPECT_GE(tiles.tileQ, 8);
     }
+  // Long sequences have larger tiles, if every core gets work.
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileQ, 256);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileKv, 256);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 1000)).tileQ, 128);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 1000)).tileKv, 128);
+  machine.cores = 4096;
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileQ, 128);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileKv, 256);
+  machine.cores = 1;
   EXPECT_LT(chooseTiles(machine, shape(1024, DType::F32)).tileKv, 128);
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 1)).tileQ, 1);
   EXPECT_TRUE(chooseTiles(machine, shape(64, DType::F32, 16)).depthLanes);
