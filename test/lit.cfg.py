@@ -43,6 +43,8 @@ config.environment["XDG_CACHE_HOME"] = os.path.join(config.fa_binary_dir, "test"
 if config.sanitizers:
     # Headers of LLVM's allocator poison memory in our code; the library, which is not instrumented, then writes to it.
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
+    # Otherwise undefined behaviour is one line on standard error, and the test passes.
+    config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
