@@ -1,7 +1,6 @@
 // The CPU as a device: allocations are plain memory, a module is a function, a launch is a loop over the grid.
 #include "fa/Runtime/CPU/CpuDriver.h"
 #include "Arguments.h"
-#include "FlushSubnormals.h"
 #include "fa/Runtime/CPU/HostCpu.h"
 #include "fa/Support/Text.h"
 #include <chrono>
@@ -223,7 +222,6 @@ Expected<double> CpuDriver::launch(Module &module, const LaunchDescriptor &descr
     start = std::chrono::steady_clock::now();
   };
   const auto body = [&](int64_t index, unsigned worker) {
-    const FlushSubnormals flush;
     (*kernel)(reversed ? blocks - 1 - index : index, pointers[worker].data());
   };
   if (Status status = pool.run(blocks, static_cast<uint64_t>(sizes->scratchBytes), prepare, body); !status)

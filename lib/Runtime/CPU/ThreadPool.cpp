@@ -1,5 +1,6 @@
 // The pool's workers sleep between loops; inside one, an atomic counter balances blocks of unequal cost.
 #include "fa/Runtime/CPU/ThreadPool.h"
+#include "FlushSubnormals.h"
 #include <algorithm>
 #include <sched.h>
 
@@ -47,7 +48,10 @@ Status ThreadPool::run(int64_t total, uint64_t scratchBytes,
     if (Status status = arena.reserve(scratchBytes); !status)
       return status;
   prepare(arenas);
-  runInTurn(total, loop);
+  runInTurn(total, [&](int64_t index, unsigned worker) {
+    const FlushSubnormals flush;
+    loop(index, worker);
+  });
   return Status::success();
 }
 

@@ -104,3 +104,21 @@ TEST(Decode, ResultsDoNotDependOnThreads) {
   EXPECT_FALSE(first.empty());
   EXPECT_EQ(first, test::outputOf(test::compile(spec, many), "o", run));
 }
+
+/// Weights of 2.2e-39, in every part: flushed on the threads of the pool as on the one that calls it.
+TEST(Decode, SubnormalWeightsDoNotDependOnThreads) {
+  AttentionSpec spec = decoding(1, 4097);
+  spec.heads = 8, spec.kvHeads = 2, spec.depth = 1, spec.scale = 1;
+  RunOptions run;
+  run.check = false;
+  for (const char *fill : {"q=ones", "k=value:-89", "v=ones"})
+    run.fills[std::string(1, fill[0])] = *Fill::parse(fill + 2);
+  for (int64_t key = 0; key < spec.seqKv; key += 64)
+    for (const char *tensor : {"k", "v"})
+      run.elements.emplace_back(tensor, "[*,*," + std::to_string(key) + ",*]=0");
+  CompileOptions one = vectorCode(), many = vectorCode();
+  one.threads = 1, many.threads = 5;
+  const std::vector<double> first = test::outputOf(test::compile(spec, one), "o", run);
+  EXPECT_EQ(first, std::vector<double>(first.size(), 0));
+  EXPECT_EQ(first, test::outputOf(test::compile(spec, many), "o", run));
+}

@@ -26,9 +26,9 @@ public:
   /// not call back into the same pool.
   void run(int64_t count, const std::function<void(int64_t index, unsigned worker)> &body);
 
-  /// The same with `scratchBytes` of memory for each worker: `prepare` gets the arenas, by worker, before the first
-  /// call of `body`; they are this loop's alone until it ends, and are kept for the next. Fails, without a call, when
-  /// there is no memory.
+  /// The same for kernels: subnormal results become 0 in `body` (lib/Runtime/CPU/FlushSubnormals.h), and each worker
+  /// has `scratchBytes` of memory: `prepare` gets the arenas, by worker, before the first call of `body`; they are this
+  /// loop's alone until it ends, and are kept for the next. Fails, without a call, when there is no memory.
   Status run(int64_t count, uint64_t scratchBytes,
              const std::function<void(const std::vector<ScratchArena> &arenas)> &prepare,
              const std::function<void(int64_t index, unsigned worker)> &body);
