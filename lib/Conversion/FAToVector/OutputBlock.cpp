@@ -29,6 +29,16 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   product.vector = {e.flat(scratch.scores), zero, e.table.subTile(), lanes};
   // Vectors start and end in order.
   const bool parted = mask && hasEdges() && vectors == 2;
+  if (operands.output) {
+    // All products of a tile together ask for the rows of the sub-tile: stores at the end of the query tile would wait
+    // for each line to arrive.
+    const int64_t rows = e.table.subTile(), share = std::max<int64_t>(rows * e.table.keys / shape.tileKv, 1);
+    Value first = e.add(e.mul(subTile, rows * shape.depthV), e.mul(column, rows));
+    product.beside = [=, this](Value key) {
+      memref::PrefetchOp::create(e.builder, e.loc, e.flat(operands.output), ValueRange{e.add(first, e.mul(key, share))},
+                                 /*isWrite=*/true, /*second-level cache*/ 2, /*isDataCache=*/true);
+    };
+  }
   if (parted)
     emitOneVector(product, 0, visit.first.front(), visit.first.back(), accumulators);
   accumulators = product.emit(e, visit.first.back(), visit.last.front(), accumulators);

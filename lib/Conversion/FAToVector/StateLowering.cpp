@@ -43,6 +43,7 @@ private:
   void lowerInit();
   LogicalResult lowerStep(StepOp step);
   void lowerFinish(FinishOp finish);
+  Value viewOutputTile(Emitter &e);
   FailureOr<func::FuncOp> stepFunction(StepOp step, ArrayRef<Value> captured);
   LogicalResult emitStepBody(StepOp step, const StepOperands &operands);
   Value scaleFactor(Emitter &e, StepOp step);
@@ -62,6 +63,7 @@ private:
   KernelShape shape;
   std::optional<DecodeShape> decode; ///< with depth on lanes
   Value arena, copies;
+  Value outputTile; ///< where the one finish stores, if its rows are contiguous and known where the state begins
   func::FuncOp kernel, rebase;
   std::vector<Shared> functions;
 };
@@ -206,11 +208,30 @@ void StateLowering::lowerInit() {
       for (int64_t i = 0; i < shape.table.queryVectors; ++i)
         emitClearOutput(e, scratch, row, 1, e.index(i * lanes));
     });
+  outputTile = viewOutputTile(e);
   StepOp step = chain.steps.front();
   Value seqQ = memref::DimOp::create(builder, e.loc, step.getQuery(), 2);
   TileRows rows{step.getQuery(), step.getQueryBatch(), step.getQueryHead(), e.mul(step.getQueryTile(), shape.tileQ),
                 Value()};
   emitPackQueries(e, scratch, shape, rows, seqQ, scaleFactor(e, step));
+}
+
+/// Steps ask for it beside their products.
+Value StateLowering::viewOutputTile(Emitter &e) {
+  if (decode || chain.finishes.size() != 1)
+    return Value();
+  FinishOp finish = chain.finishes.front();
+  auto type = cast<MemRefType>(finish.getOutput().getType());
+  if (classifyTile(type, type.getElementType(), /*readRows=*/1) != TileAccess::InPlace)
+    return Value();
+  DominanceInfo dominance(kernel);
+  SmallVector<Value> neededEarly{finish.getOutput(), finish.getBatch(), finish.getHead(), finish.getQueryTile()};
+  for (Value value : neededEarly)
+    if (!dominance.properlyDominates(value, chain.init))
+      return Value();
+  TileRows rows{finish.getOutput(), finish.getBatch(), finish.getHead(), e.mul(finish.getQueryTile(), shape.tileQ),
+                e.index(shape.tileQ)};
+  return emitTileInPlace(e, rows, shape.depthV);
 }
 
 std::string StateLowering::uniqueName(StringRef suffix) {
@@ -304,6 +325,8 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   types.push_back(builder.getI1Type());
   for (Value value : captured)
     types.push_back(value.getType());
+  if (outputTile)
+    types.push_back(outputTile.getType());
   auto function = func::FuncOp::create(builder, loc, uniqueName("_step"), builder.getFunctionType(types, {}));
   function.setPrivate();
   function->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
@@ -311,12 +334,14 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   builder.setInsertionPointToStart(entry);
   auto argument = [&](unsigned n) { return entry->getArgument(n); };
   StepOperands operands{argument(0), argument(1), argument(2), argument(3),  argument(4),  argument(5), argument(6),
-                        argument(7), argument(8), argument(9), argument(10), argument(11), argument(12)};
+                        argument(7), argument(8), argument(9), argument(10), argument(11), argument(12), Value()};
   IRMapping mapping;
   mapping.map(ArrayRef<Value>{step.getQuery(), step.getKey(), step.getValue()},
               ArrayRef<Value>{operands.query, operands.key, operands.value});
   for (auto [n, value] : llvm::enumerate(captured))
     mapping.map(value, entry->getArgument(13 + n));
+  if (outputTile)
+    operands.output = entry->getArguments().back();
   StepOp imported = importStep(builder, step, mapping);
   LogicalResult result = emitStepBody(imported, operands);
   imported.erase();
@@ -366,6 +391,8 @@ LogicalResult StateLowering::lowerStep(StepOp step) {
                                arith::ConstantIndexOp::create(builder, loc, 0),
                                full};
   arguments.append((*shared)->captured);
+  if (outputTile)
+    arguments.push_back(outputTile);
   func::CallOp::create(builder, loc, (*shared)->function, arguments);
   return success();
 }

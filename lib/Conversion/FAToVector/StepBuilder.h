@@ -32,6 +32,7 @@ struct StepOperands {
   Value queryTile, keyTile;
   Value copyOffset; ///< 0 (see emitTileView)
   Value full;       ///< i1: every pair of the tile is visible and exists
+  Value output;     ///< where the query tile goes in the end, as emitTileInPlace views it; may be null
 };
 
 class StepBuilder {

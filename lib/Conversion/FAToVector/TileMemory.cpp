@@ -95,26 +95,29 @@ TileAccess mlir::fa::cpu::classifyTile(MemRefType tensor, Type computeType, int6
   return known ? TileAccess::InPlace : TileAccess::Runtime;
 }
 
-Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy,
-                                  Value copyOffset) {
+static Value viewRows(Emitter &e, MemRefType tensor, Value base, Value offset, Value count, int64_t depth) {
   auto layout = StridedLayoutAttr::get(e.builder.getContext(), ShapedType::kDynamic, {depth, 1});
-  auto viewType = MemRefType::get({ShapedType::kDynamic, depth}, e.type, layout);
+  auto viewType = MemRefType::get({ShapedType::kDynamic, depth}, tensor.getElementType(), layout);
+  SmallVector<OpFoldResult> sizes{count, e.builder.getIndexAttr(depth)};
+  SmallVector<OpFoldResult> rowStrides{e.builder.getIndexAttr(depth), e.builder.getIndexAttr(1)};
+  return memref::ReinterpretCastOp::create(e.builder, e.loc, viewType, base, OpFoldResult(offset), sizes, rowStrides);
+}
+
+Value mlir::fa::cpu::emitTileInPlace(Emitter &e, const TileRows &tile, int64_t depth) {
   auto metadata = memref::ExtractStridedMetadataOp::create(e.builder, e.loc, tile.tensor);
   ValueRange strides = metadata.getStrides();
-  auto view = [&](Value base, Value offset) -> SmallVector<Value> {
-    SmallVector<OpFoldResult> sizes{tile.count, e.builder.getIndexAttr(depth)};
-    SmallVector<OpFoldResult> rowStrides{e.builder.getIndexAttr(depth), e.builder.getIndexAttr(1)};
-    return {
-        memref::ReinterpretCastOp::create(e.builder, e.loc, viewType, base, OpFoldResult(offset), sizes, rowStrides)};
-  };
-  auto inPlace = [&]() {
-    Value offset = e.add(metadata.getOffset(), e.mul(tile.batch, strides[0]));
-    offset = e.add(offset, e.add(e.mul(tile.head, strides[1]), e.mul(tile.row, strides[2])));
-    return view(metadata.getBaseBuffer(), offset);
-  };
+  Value offset = e.add(metadata.getOffset(), e.mul(tile.batch, strides[0]));
+  offset = e.add(offset, e.add(e.mul(tile.head, strides[1]), e.mul(tile.row, strides[2])));
+  return viewRows(e, cast<MemRefType>(tile.tensor.getType()), metadata.getBaseBuffer(), offset, tile.count, depth);
+}
+
+Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy,
+                                  Value copyOffset) {
+  auto inPlace = [&]() { return SmallVector<Value>{emitTileInPlace(e, tile, depth)}; };
   auto copied = [&]() {
     copyTile(e, tile, depth, copy);
-    return view(copy, copyOffset);
+    return SmallVector<Value>{
+        viewRows(e, cast<MemRefType>(copy.getType()), copy, copyOffset, tile.count, depth)};
   };
   auto type = cast<MemRefType>(tile.tensor.getType());
   switch (classifyTile(type, e.type, readRows)) {
@@ -125,6 +128,8 @@ Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t dept
   case TileAccess::Runtime:
     break;
   }
+  auto metadata = memref::ExtractStridedMetadataOp::create(e.builder, e.loc, tile.tensor);
+  ValueRange strides = metadata.getStrides();
   Value fits = e.both(e.compare(arith::CmpIPredicate::eq, strides[2], e.index(depth)),
                       e.compare(arith::CmpIPredicate::eq, strides[3], e.index(1)));
   if (!hasWholeRows(type, readRows))

@@ -18,6 +18,9 @@ struct TileRows {
   Value tensor, batch, head, row, count;
 };
 
+/// A tile with contiguous rows as memref<? x depth x element type>.
+Value emitTileInPlace(Emitter &e, const TileRows &tile, int64_t depth);
+
 /// The tile as memref<? x depth x type> with contiguous rows, in place or in `copy`. Rows are read `readRows` at a
 /// time: where the last of them do not exist, the tile is copied, and they hold anything. `copyOffset` is 0, but must
 /// not be a constant: the view then has the form of a tile in place, for which LLVM keeps one pointer per row. Where it
