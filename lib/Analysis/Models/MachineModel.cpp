@@ -145,9 +145,9 @@ CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool 
     tiles.tileKv = 96; // a multiple of the six keys of a register block
   // Long sequences: keys are read from the second-level cache, or beyond, half as often (docs/Decisions/0622).
   if (machine.vectorBytes == 64 && std::min(shape.seqQ, shape.seqKv) >= longSequence)
-    tiles.tileQ = tiles.tileKv = 256;
+    tiles.tileQ *= 2, tiles.tileKv = 256;
   const auto blocks = [&] { return shape.batch * shape.headsQ * ((shape.seqQ + tiles.tileQ - 1) / tiles.tileQ); };
-  while (tiles.tileQ > 128 && !copied && blocks() < 2 * int64_t(machine.cores))
+  while (tiles.tileQ > (copied ? 256 : 128) && blocks() < 2 * int64_t(machine.cores))
     tiles.tileQ /= 2;
   const auto fits = [&] { return !exceeded(resourcesOf(machine, shape, tiles)); };
   while (!fits() && (tiles.tileKv > 32 || tiles.tileQ > lanes * 2)) {

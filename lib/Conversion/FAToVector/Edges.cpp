@@ -88,7 +88,7 @@ void StepBuilder::emitEdges(Value subTile, const Visit &visit, Value again) {
       Value lower = e.select(before, first, e.max(visit.upper, first));
       Value upper = e.select(before, e.min(visit.lower, last), last);
       return e.loop(lower, upper, e.table.keys, outer, [&](Value key, ValueRange inner) {
-        ScoreBlock block{subTile, e.opaque(key), 1, lane};
+        ScoreBlock block{subTile, e.opaque(key), 1, lane, mask != nullptr};
         SmallVector<Value> scores = hideInRegisters(block, emitDotProducts(block));
         return keepOrExponentiate(scores, block, again, shifted, inner);
       });

@@ -5,6 +5,16 @@
 using namespace mlir;
 using namespace mlir::fa::cpu;
 
+/// vector<lanes x i1>
+static Value isMinusZero(Emitter &e, Value x) {
+  Type element = e.builder.getIntegerType(e.type.getIntOrFloatBitWidth());
+  auto bits = VectorType::get({e.table.lanes}, element);
+  auto sign = DenseElementsAttr::get(bits, llvm::APInt::getSignMask(element.getIntOrFloatBitWidth()));
+  return arith::CmpIOp::create(e.builder, e.loc, arith::CmpIPredicate::eq,
+                               arith::BitcastOp::create(e.builder, e.loc, bits, x),
+                               arith::ConstantOp::create(e.builder, e.loc, sign));
+}
+
 void StepBuilder::emitOutput(Value subTile, const Visit &visit) {
   const int64_t columns = e.table.keys, whole = shape.depthV - shape.depthV % columns;
   if (whole > 0)
@@ -28,7 +38,7 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   product.scalar = {e.flat(values), column, shape.depthV, 1};
   product.vector = {e.flat(scratch.scores), zero, e.table.subTile(), lanes};
   // Vectors start and end in order.
-  const bool parted = mask && hasEdges() && vectors == 2;
+  const bool parted = hasEdges() && vectors == 2;
   if (operands.output) {
     // All products of a tile together ask for the rows of the sub-tile: stores at the end of the query tile would wait
     // for each line to arrive.
@@ -86,7 +96,7 @@ Value StepBuilder::areFinite(ValueRange accumulators) {
   return arith::XOrIOp::create(e.builder, e.loc, bad, e.boolean(true));
 }
 
-/// From the output as it was before this tile: a pair that is hidden (P = 0) adds nothing. Rare, so small rather than
+/// From the output as it was before this tile: a pair that is hidden (P = -0) adds nothing. Rare, so small rather than
 /// fast. Elements that are finite either way get the same bits: the order of keys is the same.
 void StepBuilder::emitGuardedOutput(Value firstRow, Value column, int64_t columns, const Visit &visit) {
   for (int64_t i = 0; i < e.table.queryVectors; ++i)
@@ -95,7 +105,7 @@ void StepBuilder::emitGuardedOutput(Value firstRow, Value column, int64_t column
         Value lane = e.index(i * e.table.lanes), row = e.add(firstRow, c);
         Value value = e.broadcast(memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)}));
         Value p = e.load(scratch.scores, key, lane), old = e.load(scratch.output, row, lane);
-        Value hidden = e.compare(arith::CmpFPredicate::OEQ, p, e.splat(0.0));
+        Value hidden = isMinusZero(e, p);
         e.store(e.select(hidden, old, e.multiplyAdd(value, p, old)), scratch.output, row, lane);
       });
     });

@@ -63,7 +63,7 @@ private:
   /// Exact at the reference whatever its size; the same rounding as the fast path where that one is used.
   Value probability(Value x) {
     Value exact = e.mulf(e.subf(x, reference), scale);
-    return emitExp2(e, e.select(large, exact, emitShifted(e, shape, x, shift)));
+    return emitHiddenWeight(e, x, emitExp2(e, e.select(large, exact, emitShifted(e, shape, x, shift))));
   }
 
   /// An unfit row without history takes its maximum as reference; another one only a larger reference. What was summed
@@ -97,6 +97,11 @@ private:
 };
 
 } // namespace
+
+Value mlir::fa::cpu::emitHiddenWeight(Emitter &e, Value exponent, Value p) {
+  Value hidden = e.compare(arith::CmpFPredicate::OEQ, exponent, e.splat(-std::numeric_limits<double>::infinity()));
+  return e.select(hidden, e.splat(-0.0), p);
+}
 
 Value mlir::fa::cpu::emitShifted(Emitter &e, const KernelShape &shape, Value score, Value shift) {
   return shape.scoresAreExponents ? e.addf(score, shift) : e.multiplyAdd(score, e.splat(shape.exponentScale), shift);

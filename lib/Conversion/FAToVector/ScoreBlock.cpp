@@ -59,7 +59,8 @@ SmallVector<Value> StepBuilder::loadScores(const ScoreBlock &block) {
   return rows;
 }
 
-/// Stores P; returns the sums with it.
+/// Stores P; returns the sums with it. The weight of a hidden pair is -0: that of a visible pair may underflow to 0, and
+/// is told apart.
 SmallVector<Value> StepBuilder::emitExponentials(ArrayRef<Value> scores, const ScoreBlock &block, Value shifted,
                                                  ValueRange sums) {
   auto shift = [&] {
@@ -76,7 +77,9 @@ SmallVector<Value> StepBuilder::emitExponentials(ArrayRef<Value> scores, const S
   SmallVector<Value> added(sums);
   for (int64_t i = 0; i < block.vectors; ++i)
     for (int64_t r = 0; r < e.table.keys; ++r) {
-      Value p = emitExp2(e, exponents[r * block.vectors + i]);
+      Value x = exponents[r * block.vectors + i], p = emitExp2(e, x);
+      if (block.mayHide)
+        p = emitHiddenWeight(e, x, p);
       added[i] = e.addf(added[i], p);
       e.store(p, scratch.scores, block.key, r, block.lane, i * e.table.lanes);
     }

@@ -94,6 +94,15 @@ StepBuilder::Visit StepBuilder::visitOf(Value subTile) {
   visit.lower = all.lower;
   visit.upper = all.upper;
   if (hasEdges()) {
+    if (ranges.size() == 2) {
+      // The last rows of all may leave the second vector without queries.
+      Value rows = e.sub(e.sub(seqQ, firstQuery), e.mul(subTile, e.table.subTile()));
+      Value alone = e.compare(arith::CmpIPredicate::sle, rows, e.index(e.table.lanes));
+      visit.first[1] = e.select(alone, all.upper, visit.first[1]);
+      visit.last[0] = e.select(alone, all.upper, visit.last[0]);
+      all.fullLower = e.select(alone, all.upper, all.fullLower);
+      visit.fullLower = all.fullLower;
+    }
     visit.lower = e.min(e.max(all.fullLower, all.lower), all.upper);
     visit.upper = e.max(e.min(all.fullUpper, all.upper), visit.lower);
   }

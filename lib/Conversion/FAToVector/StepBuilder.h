@@ -24,6 +24,9 @@ func::FuncOp emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name
 /// The exponent of a score, where its row has a shift: the same bits on every path.
 Value emitShifted(Emitter &e, const KernelShape &shape, Value score, Value shift);
 
+/// P, or -0 where the exponent is that of a hidden pair, -inf.
+Value emitHiddenWeight(Emitter &e, Value exponent, Value p);
+
 /// Values that one step works on.
 struct StepOperands {
   Value arena, copies, query, key, value;
@@ -51,6 +54,7 @@ private:
     Value subTile, key;
     int64_t vectors;
     Value lane;
+    bool mayHide; ///< a mask or a score function may hide pairs
   };
   /// The keys of the tile that a sub-tile works on: blocks of [lower, upper) for all its queries, and what else of
   /// [first, last) each vector of queries may see in blocks of its own, which are masked. Where masks do not stay in

@@ -19,7 +19,7 @@ LogicalResult StepBuilder::emitScores(Value subTile, const Visit &visit) {
         e.store(e.splat(-std::numeric_limits<double>::infinity()), scratch.seen, e.index(i * lanes));
     }
     sums = e.loop(visit.lower, visit.upper, e.table.keys, sums, [&](Value key, ValueRange carried) {
-      ScoreBlock block{subTile, e.opaque(key), vectors, e.index(0)};
+      ScoreBlock block{subTile, e.opaque(key), vectors, e.index(0), !laneMask && (mask || score)};
       FailureOr<SmallVector<Value>> scores = emitDotProducts(block);
       if (!laneMask)
         scores = applyRegions(block, visit, *scores);
@@ -95,6 +95,8 @@ SmallVector<Value> StepBuilder::unfitRows(const Visit &visit, ValueRange sums) {
                              e.splat(-std::numeric_limits<double>::infinity()));
       small = e.both(small, score ? seen : e.either(seen, e.broadcast(every)));
     }
+    if (hasEdges()) // a vector without queries visits nothing
+      small = e.both(small, e.broadcast(e.compare(arith::CmpIPredicate::slt, visit.first[i], visit.last[i])));
     unfit.push_back(e.either(large, small));
   }
   return unfit;

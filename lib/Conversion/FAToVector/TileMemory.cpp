@@ -232,14 +232,13 @@ namespace {
 /// LSE of one vector of queries; `valid` lanes of it exist.
 void storeLse(Emitter &e, const Scratch &scratch, double exponentScale, Value lse, const TileRows &queries,
               Value firstLane, Value valid) {
-  Value log = math::Log2Op::create(e.builder, e.loc, e.load(scratch.sum, firstLane));
   constexpr double ln2 = 0.693147180559945309417;
-  Value exponent = e.mulf(e.load(scratch.reference, firstLane), e.splat(exponentScale));
-  // What P was computed with.
-  Value shift = e.load(scratch.shift, firstLane);
+  Value log = math::Log2Op::create(e.builder, e.loc, e.load(scratch.sum, firstLane));
+  // What P was computed with. A reference may be the largest number: no power of two holds it.
+  Value shift = e.load(scratch.shift, firstLane), reference = e.load(scratch.reference, firstLane);
   Value none = e.compare(arith::CmpFPredicate::UNO, shift, shift);
-  exponent = e.select(none, exponent, e.subf(e.splat(0.0), shift));
-  Value natural = e.mulf(e.addf(exponent, log), e.splat(ln2));
+  Value large = e.multiplyAdd(reference, e.splat(exponentScale * ln2), e.mulf(log, e.splat(ln2)));
+  Value natural = e.select(none, large, e.mulf(e.subf(log, shift), e.splat(ln2)));
   // The reference is not needed any more: its place holds the results, so that a loop can store those that exist.
   e.store(natural, scratch.reference, firstLane);
   e.loop(e.index(0), valid, 1, [&](Value lane) {
