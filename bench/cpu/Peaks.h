@@ -26,8 +26,8 @@ Peak peakOf(const std::string &dtype, int bits = 0);
 /// The bf16 dot product, where the CPU has one.
 std::optional<Peak> dotPeak();
 
-/// A buffer to be read by `threads` threads: as many bytes as the kernel reads that is compared with it, so that both find
-/// their data in the same place (caches or memory).
+/// A buffer to be read by `threads` threads: as many bytes as the kernel reads that is compared with it, so that both
+/// find their data in the same place (caches or memory).
 class ReadProbe {
 public:
   explicit ReadProbe(unsigned threads, size_t bytes);

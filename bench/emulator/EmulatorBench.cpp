@@ -19,8 +19,8 @@ struct Row {
   std::string name;
   double value;
   const char *unit;
-  double bar;       ///< what must be reached; 0: none
-  bool atLeast;     ///< whether more is better
+  double bar;   ///< what must be reached; 0: none
+  bool atLeast; ///< whether more is better
 };
 std::vector<Row> rows;
 
@@ -98,10 +98,13 @@ void benchScalar() {
     bool races, rest;
     double bar;
   };
-  for (const Mode &mode : {Mode{"unchecked", false, false, 3e8}, {"races", true, false, 1.5e8}, {"all checks", true, true, 1e8}}) {
+  for (const Mode &mode :
+       {Mode{"unchecked", false, false, 3e8}, {"races", true, false, 1.5e8}, {"all checks", true, true, 1e8}}) {
     const Options options = withChecks(mode.races, mode.rest);
-    rows.push_back({std::string("thread instructions, softmax, ") + mode.name, softmaxRate(options), "/s", mode.bar, true});
-    rows.push_back({std::string("thread instructions, divergent polynomial, ") + mode.name, polynomialRate(options), "/s", 0, true});
+    rows.push_back(
+        {std::string("thread instructions, softmax, ") + mode.name, softmaxRate(options), "/s", mode.bar, true});
+    rows.push_back({std::string("thread instructions, divergent polynomial, ") + mode.name, polynomialRate(options),
+                    "/s", 0, true});
   }
 }
 
@@ -122,7 +125,8 @@ void benchWgmma() {
       for (double begin = now(); now() - begin < 0.5;) {
         const double start = now();
         for (int i = 0; i < 100; ++i) {
-          if (!gatherOperand(shared, descriptor, type, Major::K, 64, a) || !gatherOperand(shared, descriptor, type, Major::K, 128, b))
+          if (!gatherOperand(shared, descriptor, type, Major::K, 64, a) ||
+              !gatherOperand(shared, descriptor, type, Major::K, 128, b))
             fail("operand outside shared memory");
           wgmma(shape, a, b, registers.data());
         }
@@ -155,10 +159,14 @@ double attentionSeconds(const Options &options, const AttentionShape &shape, int
 
 void benchAttention() {
   const AttentionShape head{1024, 2048, 1, false};
-  rows.push_back({"attention 1024 x 2048 x 128, one core, unchecked", attentionSeconds(withChecks(false, false), head, 5, true), "s", 0, false});
-  rows.push_back({"attention 1024 x 2048 x 128, one core, races", attentionSeconds(withChecks(true, false), head, 5, true), "s", 0.5, false});
-  rows.push_back({"attention 1024 x 2048 x 128, one core, all checks", attentionSeconds(withChecks(true, true), head, 5, true), "s", 0, false});
-  rows.push_back({"attention 1024 x 2048 x 128, all cores, all checks", attentionSeconds(withChecks(true, true, 0), head, 5, true), "s", 0, false});
+  rows.push_back({"attention 1024 x 2048 x 128, one core, unchecked",
+                  attentionSeconds(withChecks(false, false), head, 5, true), "s", 0, false});
+  rows.push_back({"attention 1024 x 2048 x 128, one core, races",
+                  attentionSeconds(withChecks(true, false), head, 5, true), "s", 0.5, false});
+  rows.push_back({"attention 1024 x 2048 x 128, one core, all checks",
+                  attentionSeconds(withChecks(true, true), head, 5, true), "s", 0, false});
+  rows.push_back({"attention 1024 x 2048 x 128, all cores, all checks",
+                  attentionSeconds(withChecks(true, true, 0), head, 5, true), "s", 0, false});
 }
 
 void benchSweep() {
@@ -170,7 +178,8 @@ void benchSweep() {
   };
   for (int i = 0; i < 200; ++i)
     attentionSeconds(withChecks(true, true, 0), {pick(1, 1024), pick(1, 2048), pick(1, 4), i % 2 == 1}, 1, false);
-  rows.push_back({"sweep of 200 shapes up to 1024 x 2048, 1-4 heads, all checks, all cores", now() - begin, "s", 120, false});
+  rows.push_back(
+      {"sweep of 200 shapes up to 1024 x 2048, 1-4 heads, all checks, all cores", now() - begin, "s", 120, false});
 }
 
 void benchMemory() {
@@ -178,7 +187,8 @@ void benchMemory() {
                   attentionSeconds(withChecks(true, true, 0), {4096, 4096, 16, false}, 1, false), "s", 0, false});
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  rows.push_back({"peak memory of the process", static_cast<double>(usage.ru_maxrss) * 1024, "bytes", 2147483648.0, false});
+  rows.push_back(
+      {"peak memory of the process", static_cast<double>(usage.ru_maxrss) * 1024, "bytes", 2147483648.0, false});
 }
 
 bool holds(const Row &row) { return row.bar == 0 || (row.atLeast ? row.value >= row.bar : row.value <= row.bar); }
@@ -188,10 +198,13 @@ void print(const char *jsonPath) {
   std::string json = "[\n";
   for (const Row &row : rows) {
     table.add({row.name, formatNumber(row.value, 3), row.unit,
-               row.bar == 0 ? "" : (row.atLeast ? ">= " : "<= ") + formatNumber(row.bar, 3), row.bar == 0 ? "" : holds(row) ? "yes" : "NO"});
-    json += "  {\"measure\": \"" + row.name + "\", \"value\": " + formatNumber(row.value, 6) + ", \"unit\": \"" + row.unit +
-            "\", \"bar\": " + formatNumber(row.bar, 6) + ", \"holds\": " + (holds(row) ? "true" : "false") + "}" +
-            (&row == &rows.back() ? "\n" : ",\n");
+               row.bar == 0 ? "" : (row.atLeast ? ">= " : "<= ") + formatNumber(row.bar, 3),
+               row.bar == 0 ? ""
+               : holds(row) ? "yes"
+                            : "NO"});
+    json += "  {\"measure\": \"" + row.name + "\", \"value\": " + formatNumber(row.value, 6) + ", \"unit\": \"" +
+            row.unit + "\", \"bar\": " + formatNumber(row.bar, 6) + ", \"holds\": " + (holds(row) ? "true" : "false") +
+            "}" + (&row == &rows.back() ? "\n" : ",\n");
   }
   std::cout << table.print();
   if (jsonPath && !(std::ofstream(jsonPath) << json << "]\n"))

@@ -9,7 +9,6 @@ using ::fa::DType;
 using ::fa::KernelArgument;
 using ::fa::LaunchDescriptor;
 
-
 namespace {
 class Describer {
 public:
@@ -56,8 +55,8 @@ private:
     }
     bool isKnown = kind == "tensor_map" || kind == "memref" || kind == "dim" || kind == "scalar";
     if (!isNumbered || !isKnown)
-      return kernel.emitError("expected argument ") << index << " to say where it comes from ('"
-                                                    << argumentSourceAttrName << "')";
+      return kernel.emitError("expected argument ")
+             << index << " to say where it comes from ('" << argumentSourceAttrName << "')";
     const KernelArgument &from = host.arguments[number];
     if (kind == "tensor_map") {
       addTensorMap(from.tensor, cast<hopper::TensorMapType>(type));

@@ -243,8 +243,11 @@ std::string LaunchDescriptor::toJson() const {
   if (!views.empty())
     json["views"] = Json::array();
   for (const DerivedTensor &view : views)
-    json["views"].push_back(
-        {{"view", view.name}, {"of", view.of}, {"sizes", view.sizes}, {"strides", view.strides}, {"offset", view.offset}});
+    json["views"].push_back({{"view", view.name},
+                             {"of", view.of},
+                             {"sizes", view.sizes},
+                             {"strides", view.strides},
+                             {"offset", view.offset}});
   json["args"] = Json::array();
   for (const KernelArgument &argument : arguments)
     json["args"].push_back(writeArgument(argument));

@@ -1,5 +1,5 @@
-// Any text may come in as PTX: parsing and lowering it gives a program or an error with a line, never a crash, a hang or
-// unbounded memory.
+// Any text may come in as PTX: parsing and lowering it gives a program or an error with a line, never a crash, a hang
+// or unbounded memory.
 #include "fa/Runtime/Emulator/Emulator.h"
 #include <cstdlib>
 #include <string>
@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const auto &info : device.entries(**program))
       if (info.parameterBytes > 1 << 20)
         std::abort(); // PTX allows a few KiB of parameters
-  } else if (program.message().find("line") == std::string::npos && !program.message().starts_with("expected PTX text")) {
+  } else if (program.message().find("line") == std::string::npos &&
+             !program.message().starts_with("expected PTX text")) {
     std::abort(); // an error must say where, unless there is no text
   }
   return 0;

@@ -55,16 +55,17 @@ struct ResourceUse {
 /// The working set of one key tile against half of the second-level cache (a cache holds other data too).
 std::vector<ResourceUse> resourcesOf(const CpuModel &machine, const AttentionShape &shape, const CpuTiles &tiles);
 
-/// Shared memory: the query tile, the output's if it is wider, and the ring of key and value tiles, rows of 128 bytes, 1 KiB
-/// of barriers and alignment. Registers of a consumer thread: accumulator, scores, packed weights of each unrolled tile, and 32 for everything else;
-/// available is what setmaxnreg can give each consumer (240 for two warpgroups, 160 for three).
+/// Shared memory: the query tile, the output's if it is wider, and the ring of key and value tiles, rows of 128 bytes,
+/// 1 KiB of barriers and alignment. Registers of a consumer thread: accumulator, scores, packed weights of each
+/// unrolled tile, and 32 for everything else; available is what setmaxnreg can give each consumer (240 for two
+/// warpgroups, 160 for three).
 std::vector<ResourceUse> resourcesOf(const HopperModel &machine, const AttentionShape &shape, const HopperTiles &tiles);
 
-/// The preferred tiles of a shape: the largest of a short list that fit. Lengths shorter than a tile shrink it. Up to 16
-/// queries are one tile with depth on lanes, and long keys are split where there are few such tiles: a function of the
-/// shape alone, so that results are the same on machines with more or fewer cores; only the number of query rows, which
-/// does not change a bit, follows them.
-/// `copied`: kernels copy every key and value tile first (another element type, or strided rows); more queries share a copy then.
+/// The preferred tiles of a shape: the largest of a short list that fit. Lengths shorter than a tile shrink it. Up to
+/// 16 queries are one tile with depth on lanes, and long keys are split where there are few such tiles: a function of
+/// the shape alone, so that results are the same on machines with more or fewer cores; only the number of query rows,
+/// which does not change a bit, follows them. `copied`: kernels copy every key and value tile first (another element
+/// type, or strided rows); more queries share a copy then.
 CpuTiles chooseTiles(const CpuModel &machine, const AttentionShape &shape, bool copied = false);
 /// Fails, saying what is needed and available, when not even the smallest tiles fit (depth above 256).
 Expected<HopperTiles> chooseTiles(const HopperModel &machine, const AttentionShape &shape);

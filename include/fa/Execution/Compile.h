@@ -18,13 +18,13 @@ struct CompileOptions {
   std::string lowering = "auto"; ///< auto, loops, vector or naive (CPUs only)
   std::string schedule;          ///< a whole #fa.schedule<...>; empty: machine model
   int64_t tileQ = 0, tileKv = 0; ///< single fields of it; 0: machine model
-  bool splitKeys = true; ///< the machine model may split keys; then the function is no list of launches
+  bool splitKeys = true;         ///< the machine model may split keys; then the function is no list of launches
   std::string order;             ///< query_outer or key_outer; empty: query_outer
   unsigned threads = 0;          ///< 0: one for each core
-  std::string cpu;               ///< code for this CPU, as LLVM names it (this machine must have its features); empty: this machine's
-  bool census = false;           ///< also compile what countTiles needs
-  std::string cacheDirectory;    ///< of compiled kernels (KernelCache.h); empty: none. Not used when stages are dumped
-  std::set<std::string> dump;    ///< names of stages whose IR `onStage` gets
+  std::string cpu; ///< code for this CPU, as LLVM names it (this machine must have its features); empty: this machine's
+  bool census = false;        ///< also compile what countTiles needs
+  std::string cacheDirectory; ///< of compiled kernels (KernelCache.h); empty: none. Not used when stages are dumped
+  std::set<std::string> dump; ///< names of stages whose IR `onStage` gets
   std::function<void(const std::string &stage, const std::string &ir)> onDump;
   std::function<void(const std::string &stage)> onStage; ///< called when a stage begins
 };
@@ -43,12 +43,12 @@ struct StageTime {
 
 /// What was compiled, and how long it took.
 struct CompileReport {
-  std::string device;   ///< the driver's own words
-  std::string target;   ///< cpu or sm_90a
-  std::string lowering; ///< loops, vector, naive or hopper
-  std::string choice;   ///< why `auto` chose the lowering; empty when nothing was left to choose
+  std::string device;       ///< the driver's own words
+  std::string target;       ///< cpu or sm_90a
+  std::string lowering;     ///< loops, vector, naive or hopper
+  std::string choice;       ///< why `auto` chose the lowering; empty when nothing was left to choose
   std::string deviceChoice; ///< the same of the device
-  std::string schedule; ///< as an attribute; empty for naive
+  std::string schedule;     ///< as an attribute; empty for naive
   int64_t tileQ = 0, tileKv = 0;
   std::string order;
   std::string cache; ///< hit, miss, or why the kernel cache was not used

@@ -14,8 +14,8 @@ struct GpuKernel {
 
 /// Compiles every launch of the program's function for sm_90a, in order. Stages, times and dumps as in `compile`.
 /// Fails for a function that holds more than constants, dims, views and attention, and for what the target refuses
-/// (element types, depths, schedules that do not fit, operations of regions), with the reason. `onKernels`, if given, looks
-/// at the module whose kernels are outlined, before anything of the target happens to them.
+/// (element types, depths, schedules that do not fit, operations of regions), with the reason. `onKernels`, if given,
+/// looks at the module whose kernels are outlined, before anything of the target happens to them.
 Expected<std::vector<GpuKernel>> compileForGpu(const Program &program, const CompileOptions &options,
                                                CompileReport &report, bool keepLLVM = false,
                                                const std::function<Status(mlir::ModuleOp)> &onKernels = {});

@@ -1,5 +1,5 @@
-// Compiled kernels on disk. Safe under concurrent processes: an entry is written to a private temporary file and renamed, and
-// what is read is checked against its recorded key and checksum.
+// Compiled kernels on disk. Safe under concurrent processes: an entry is written to a private temporary file and
+// renamed, and what is read is checked against its recorded key and checksum.
 #pragma once
 #include "fa/Support/Expected.h"
 #include <cstdint>
@@ -21,8 +21,8 @@ public:
   /// $XDG_CACHE_HOME/fa-compiler, else ~/.cache/fa-compiler; empty when neither is known.
   static std::string defaultDirectory();
 
-  /// The contents stored under `key`, any text. Nothing for a missing, damaged or half-written entry, and for one that was
-  /// stored under another key (they share a file name only if SHA-256 collides).
+  /// The contents stored under `key`, any text. Nothing for a missing, damaged or half-written entry, and for one that
+  /// was stored under another key (they share a file name only if SHA-256 collides).
   std::optional<std::string> load(const std::string &key) const;
   /// Replaces the entry in one step, then removes entries beyond the limit. An error leaves the cache as it was.
   Status store(const std::string &key, const std::string &contents) const;
@@ -37,8 +37,8 @@ private:
   Limits limits;
 };
 
-/// Identifies the code of this compiler: the build ids of the object files that hold it, of MLIR and of LLVM. Another build
-/// never reads entries of this one.
+/// Identifies the code of this compiler: the build ids of the object files that hold it, of MLIR and of LLVM. Another
+/// build never reads entries of this one.
 std::string compilerBuildId();
 
 } // namespace fa::execution

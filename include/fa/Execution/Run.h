@@ -22,7 +22,8 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> elements; ///< tensor -> `[0,0,1,*]=nan`, applied last, in order
   std::map<std::string, double> scalars;                     ///< scalar argument -> value
   std::map<std::string, std::string> outputs; ///< tensor -> .npy file, written if the check passed or was not asked for
-  std::map<std::string, std::string> references; ///< tensor (O or LSE) -> .npy file for the reference's values, as f32 (f64 of f64)
+  std::map<std::string, std::string>
+      references; ///< tensor (O or LSE) -> .npy file for the reference's values, as f32 (f64 of f64)
   uint64_t seed = 1;
   int repeat = 1; ///< timed runs; the median is reported
   bool check = true;

@@ -68,8 +68,8 @@ public:
   virtual Status release(DeviceAddress address) = 0;
   virtual Status copyToDevice(DeviceAddress to, const void *from, size_t bytes) = 0;
   virtual Status copyToHost(void *to, DeviceAddress from, size_t bytes) = 0;
-  /// Fails when code with this descriptor cannot run here, whatever its arguments: another ABI, another CPU. Asked before
-  /// code is loaded.
+  /// Fails when code with this descriptor cannot run here, whatever its arguments: another ABI, another CPU. Asked
+  /// before code is loaded.
   virtual Status accepts(const LaunchDescriptor &descriptor) const;
   virtual Expected<std::unique_ptr<Module>> loadModule(const ModuleImage &image) = 0;
   /// Checks guards, evaluates sizes, encodes tensor maps, launches, waits. Returns the execution time in seconds

@@ -1,5 +1,5 @@
-// A launch of abi "ptx" worked out from a descriptor and its bindings, in the terms of the CUDA driver API: what the CUDA
-// driver and the emulator both do before a launch.
+// A launch of abi "ptx" worked out from a descriptor and its bindings, in the terms of the CUDA driver API: what the
+// CUDA driver and the emulator both do before a launch.
 #pragma once
 #include "fa/Runtime/Driver.h"
 #include <optional>
@@ -37,10 +37,10 @@ struct PtxLaunch {
   bool empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
 };
 
-/// Checks the abi and the guards, evaluates sizes, converts scalars. Errors name the kernel, the argument and the remedy.
-/// A dimension of size 0 enters a tensor map as 1 (maps cannot be empty; such a kernel loads nothing from it).
-/// The symbol `multiprocessors` stands for the given number, those of an H100 SXM or H200 by default: the grid of a persistent
-/// kernel. A descriptor's own symbol and a scalar of that name come first.
+/// Checks the abi and the guards, evaluates sizes, converts scalars. Errors name the kernel, the argument and the
+/// remedy. A dimension of size 0 enters a tensor map as 1 (maps cannot be empty; such a kernel loads nothing from it).
+/// The symbol `multiprocessors` stands for the given number, those of an H100 SXM or H200 by default: the grid of a
+/// persistent kernel. A descriptor's own symbol and a scalar of that name come first.
 Expected<PtxLaunch> preparePtxLaunch(const LaunchDescriptor &descriptor, const Bindings &bindings,
                                      int64_t multiprocessors = 132);
 

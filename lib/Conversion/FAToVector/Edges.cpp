@@ -43,8 +43,8 @@ func::FuncOp StepBuilder::edgeFunction() {
   types.append(6, index);
   types.push_back(e.builder.getI1Type());
   types.append(2 * e.table.queryVectors, index);
-  auto function = func::FuncOp::create(e.builder, e.loc, (step.getName() + "_edges").str(),
-                                       e.builder.getFunctionType(types, {}));
+  auto function =
+      func::FuncOp::create(e.builder, e.loc, (step.getName() + "_edges").str(), e.builder.getFunctionType(types, {}));
   function.setPrivate();
   function->setAttr("passthrough", e.builder.getStrArrayAttr({"noinline"}));
   Block *entry = function.addEntryBlock();

@@ -14,9 +14,7 @@ namespace {
 /// More would be longer than the loop over rows that other masks take.
 constexpr int64_t mostOperations = 8;
 
-IntegerType laneType(const Emitter &e) {
-  return IntegerType::get(e.type.getContext(), e.type.getIntOrFloatBitWidth());
-}
+IntegerType laneType(const Emitter &e) { return IntegerType::get(e.type.getContext(), e.type.getIntOrFloatBitWidth()); }
 
 Value splat(Emitter &e, int64_t value) {
   auto type = VectorType::get({e.table.lanes}, laneType(e));
@@ -31,8 +29,8 @@ std::optional<int64_t> constantOf(Value value) {
   return std::nullopt;
 }
 
-/// Bounds of the index values of a mask. All of them must fit 32 bits, the narrower kind of lane: their products then fit
-/// 64.
+/// Bounds of the index values of a mask. All of them must fit 32 bits, the narrower kind of lane: their products then
+/// fit 64.
 class Ranges {
 public:
   struct Range {

@@ -70,7 +70,7 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
 
 /// Keys that only one vector of queries may see.
 void StepBuilder::emitOneVector(const MicroKernel &product, int64_t vector, Value lower, Value upper,
-                                  SmallVector<Value> &accumulators) {
+                                SmallVector<Value> &accumulators) {
   const int64_t vectors = product.vectors;
   MicroKernel half = product;
   half.vectors = 1;

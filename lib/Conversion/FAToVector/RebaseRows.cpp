@@ -27,10 +27,10 @@ public:
 
   /// Scores are those of [first, last). Sums take [lower, upper) first, and are the same bits that the fast path gives.
   void emit(Value lower, Value upper, Value first, Value last) {
-    Value maximum = e.loop(first, last, 1, {e.splat(-std::numeric_limits<double>::infinity())},
-                           [&](Value row, ValueRange carried) {
-                             return SmallVector<Value>{e.larger(e.load(scratch.scores, row, column), carried[0])};
-                           })[0];
+    Value maximum =
+        e.loop(first, last, 1, {e.splat(-std::numeric_limits<double>::infinity())}, [&](Value row, ValueRange carried) {
+          return SmallVector<Value>{e.larger(e.load(scratch.scores, row, column), carried[0])};
+        })[0];
     raise(maximum);
     Value zero = e.index(0);
     // The whole blocks, what lies before them, what lies after them.

@@ -59,8 +59,8 @@ SmallVector<Value> StepBuilder::loadScores(const ScoreBlock &block) {
   return rows;
 }
 
-/// Stores P; returns the sums with it. The weight of a hidden pair is -0: that of a visible pair may underflow to 0, and
-/// is told apart.
+/// Stores P; returns the sums with it. The weight of a hidden pair is -0: that of a visible pair may underflow to 0,
+/// and is told apart.
 SmallVector<Value> StepBuilder::emitExponentials(ArrayRef<Value> scores, const ScoreBlock &block, Value shifted,
                                                  ValueRange sums) {
   auto shift = [&] {

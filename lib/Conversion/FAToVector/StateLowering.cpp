@@ -333,7 +333,7 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   Block *entry = function.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   auto argument = [&](unsigned n) { return entry->getArgument(n); };
-  StepOperands operands{argument(0), argument(1), argument(2), argument(3),  argument(4),  argument(5), argument(6),
+  StepOperands operands{argument(0), argument(1), argument(2), argument(3),  argument(4),  argument(5),  argument(6),
                         argument(7), argument(8), argument(9), argument(10), argument(11), argument(12), Value()};
   IRMapping mapping;
   mapping.map(ArrayRef<Value>{step.getQuery(), step.getKey(), step.getValue()},

@@ -73,7 +73,9 @@ StepBuilder::Visit StepBuilder::visitOf(Value subTile) {
   Visit visit;
   if (ranges.size() == 2) {
     const KeyRange &a = ranges[0], &b = ranges[1];
-    auto isEmpty = [&](const KeyRange &range) { return e.compare(arith::CmpIPredicate::sge, range.lower, range.upper); };
+    auto isEmpty = [&](const KeyRange &range) {
+      return e.compare(arith::CmpIPredicate::sge, range.lower, range.upper);
+    };
     Value noA = isEmpty(a), noB = isEmpty(b);
     all.lower = e.select(noA, b.lower, e.select(noB, a.lower, e.min(a.lower, b.lower)));
     all.upper = e.select(noA, b.upper, e.select(noB, a.upper, e.max(a.upper, b.upper)));

@@ -16,8 +16,8 @@ inline double sumLimit(Type type) { return type.isF32() ? 0x1p24 : 0x1p128; }
 /// sum.
 inline double largestShift(Type type) { return type.isF32() ? 0x1p16 : 0x1p40; }
 
-/// Adds `@name(arena, sub-tile, lower, upper, first..., last...)`: Scratch::scores holds the scores of [first, last) for
-/// each vector of queries. References of the rows in Scratch::unfit are raised to their maxima, sums and output are
+/// Adds `@name(arena, sub-tile, lower, upper, first..., last...)`: Scratch::scores holds the scores of [first, last)
+/// for each vector of queries. References of the rows in Scratch::unfit are raised to their maxima, sums and output are
 /// rescaled, and the scores become P and are summed: [lower, upper) first, as the fast path does.
 func::FuncOp emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape);
 
@@ -48,8 +48,8 @@ public:
   LogicalResult emit();
 
 private:
-  /// Scores of keys [key, key + table.keys) of the tile for `vectors` vectors of queries of a sub-tile, from lane `lane`
-  /// of it: all of them, or one.
+  /// Scores of keys [key, key + table.keys) of the tile for `vectors` vectors of queries of a sub-tile, from lane
+  /// `lane` of it: all of them, or one.
   struct ScoreBlock {
     Value subTile, key;
     int64_t vectors;
@@ -102,7 +102,7 @@ private:
   void emitOutput(Value subTile, const Visit &visit);
   void emitOutputColumns(Value subTile, Value column, int64_t columns, const Visit &visit);
   void emitOneVector(const MicroKernel &product, int64_t vector, Value lower, Value upper,
-                       SmallVector<Value> &accumulators);
+                     SmallVector<Value> &accumulators);
   Value areFinite(ValueRange accumulators);
   void emitGuardedOutput(Value firstRow, Value column, int64_t columns, const Visit &visit);
 

@@ -116,8 +116,7 @@ Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t dept
   auto inPlace = [&]() { return SmallVector<Value>{emitTileInPlace(e, tile, depth)}; };
   auto copied = [&]() {
     copyTile(e, tile, depth, copy);
-    return SmallVector<Value>{
-        viewRows(e, cast<MemRefType>(copy.getType()), copy, copyOffset, tile.count, depth)};
+    return SmallVector<Value>{viewRows(e, cast<MemRefType>(copy.getType()), copy, copyOffset, tile.count, depth)};
   };
   auto type = cast<MemRefType>(tile.tensor.getType());
   switch (classifyTile(type, e.type, readRows)) {

@@ -116,8 +116,8 @@ void KernelLowering::lowerGemmSS(LocBuilder &b, GemmSSOp op) {
        << product.instruction() << ' ' << registerList(0, n) << ", da, db, " << product.scaleD(step) << ", "
        << product.scaleA() << ", 1, " << (aKMajor ? 0 : 1) << ", " << (bKMajor ? 0 : 1) << ";\n";
   os << product.epilogue();
-  Value result = assembly(b, outputStruct(b.getContext(), n), operands, text,
-                          constraintList(n, ",l,l", product.accumulate));
+  Value result =
+      assembly(b, outputStruct(b.getContext(), n), operands, text, constraintList(n, ",l,l", product.accumulate));
   elements[op.getResult()] = unpack(b, result, n);
 }
 
@@ -143,8 +143,8 @@ void KernelLowering::lowerGemmRS(LocBuilder &b, GemmRSOp op) {
   for (int64_t i = 0; i < registersA; ++i)
     inputs += ",r";
   inputs += ",l";
-  Value result = assembly(b, outputStruct(b.getContext(), n), operands, text,
-                          constraintList(n, inputs, product.accumulate));
+  Value result =
+      assembly(b, outputStruct(b.getContext(), n), operands, text, constraintList(n, inputs, product.accumulate));
   elements[op.getResult()] = unpack(b, result, n);
 }
 

@@ -30,9 +30,7 @@ Value fa::hopper::lowerMath(LocBuilder &b, Operation *op) {
   Value x = op->getOperand(0);
   bool isF32 = x.getType().isF32();
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](math::FmaOp fma) -> Value {
-        return LLVM::FMAOp::create(b, fma.getA(), fma.getB(), fma.getC());
-      })
+      .Case([&](math::FmaOp fma) -> Value { return LLVM::FMAOp::create(b, fma.getA(), fma.getB(), fma.getC()); })
       .Case([&](math::AbsFOp) -> Value { return LLVM::FAbsOp::create(b, x); })
       .Case([&](math::FloorOp) -> Value { return LLVM::FFloorOp::create(b, x); })
       .Case([&](math::CeilOp) -> Value { return LLVM::FCeilOp::create(b, x); })

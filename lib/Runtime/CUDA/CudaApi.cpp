@@ -24,7 +24,8 @@ Expected<Api> bind() {
   if (!api.cuEventElapsedTime && !api.cuEventElapsedTime_v2)
     missing = "cuEventElapsedTime";
   if (missing)
-    return makeError(std::string("expected a CUDA driver of version 12.0 or newer, but libcuda.so.1 has no ") + missing);
+    return makeError(std::string("expected a CUDA driver of version 12.0 or newer, but libcuda.so.1 has no ") +
+                     missing);
   return api;
 }
 

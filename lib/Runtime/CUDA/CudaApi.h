@@ -49,13 +49,18 @@ struct LaunchConfig {
 static_assert(sizeof(LaunchConfig) == 56);
 
 // CUdevice_attribute, CUfunction_attribute, CUjit_option, CUlaunchAttributeID.
-enum : int { attributeMultiprocessors = 16, attributeMajor = 75, attributeMinor = 76, attributeSharedPerBlockOptin = 97 };
+enum : int {
+  attributeMultiprocessors = 16,
+  attributeMajor = 75,
+  attributeMinor = 76,
+  attributeSharedPerBlockOptin = 97
+};
 enum : int { functionMaxDynamicShared = 8 };
 enum : int { jitErrorLog = 5, jitErrorLogSize = 6 };
 enum : unsigned { launchClusterDimension = 4 };
 
 /// name(type of the function). FA_OPTIONAL ones may be null in old drivers.
-#define FA_CUDA_FUNCTIONS(FA_REQUIRED, FA_OPTIONAL)                                                                     \
+#define FA_CUDA_FUNCTIONS(FA_REQUIRED, FA_OPTIONAL)                                                                    \
   FA_REQUIRED(cuInit, Result (*)(unsigned))                                                                            \
   FA_REQUIRED(cuDriverGetVersion, Result (*)(int *))                                                                   \
   FA_REQUIRED(cuDeviceGetCount, Result (*)(int *))                                                                     \

@@ -25,7 +25,8 @@ public:
 
   Expected<cuda::Function> function(const std::string &entry) const {
     cuda::Function result = nullptr;
-    if (Status status = api.check(api.cuModuleGetFunction(&result, handle, entry.c_str()), "cuModuleGetFunction"); !status)
+    if (Status status = api.check(api.cuModuleGetFunction(&result, handle, entry.c_str()), "cuModuleGetFunction");
+        !status)
       return makeError("kernel '" + entry + "': " + status.message(), status.error().code);
     return result;
   }

@@ -23,7 +23,8 @@ const std::vector<Rule> &rules() {
       make("bar.sync", "drop", R"((bar\.sync|barrier\.sync\S*)\s[^;]*;)"),
       make("bar.arrive", "drop", R"((bar\.arrive)\s[^;]*;)"),
       make("barrier.cluster.arrive", "drop", R"(barrier\.cluster\.arrive\S*;)"),
-      make("barrier.cluster.arrive", "relaxed", R"(barrier\.cluster\.arrive\.aligned;)", "barrier.cluster.arrive.relaxed.aligned;"),
+      make("barrier.cluster.arrive", "relaxed", R"(barrier\.cluster\.arrive\.aligned;)",
+           "barrier.cluster.arrive.relaxed.aligned;"),
       make("barrier.cluster.wait", "drop", R"(barrier\.cluster\.wait\S*;)"),
       make("mbarrier.init", "drop", R"(mbarrier\.init\S*\s[^;]*;)"),
       make("mbarrier.expect_tx", "drop", R"(mbarrier\.arrive\.expect_tx\S*\s[^;]*;)"),
@@ -40,7 +41,8 @@ const std::vector<Rule> &rules() {
       make("cp.async.bulk.commit_group", "drop", R"(cp\.async\.bulk\.commit_group;)"),
       make("cp.async.bulk.wait_group", "drop", R"(cp\.async\.bulk\.wait_group\S*\s+\d+;)"),
       make("cp.async.bulk.wait_group", "0 becomes 1", R"((cp\.async\.bulk\.wait_group\S*)\s+0;)", "$1 1;"),
-      make("cp.async.bulk.wait_group", "read only", R"(cp\.async\.bulk\.wait_group\s+0;)", "cp.async.bulk.wait_group.read 0;"),
+      make("cp.async.bulk.wait_group", "read only", R"(cp\.async\.bulk\.wait_group\s+0;)",
+           "cp.async.bulk.wait_group.read 0;"),
       make("cp.async.commit_group", "drop", R"(cp\.async\.commit_group;)"),
       make("cp.async.wait_group", "drop", R"(cp\.async\.wait_group\s+\d+;)"),
       make("cp.async.wait_group", "1 becomes 2", R"(cp\.async\.wait_group\s+1;)", "cp.async.wait_group 2;"),
@@ -62,8 +64,10 @@ std::vector<Mutant> makeMutants(const std::string &ptx) {
       std::smatch match;
       if (statement.find("//") == 0 || !std::regex_search(statement, match, rule.pattern))
         continue;
-      const std::string changed = std::regex_replace(statement, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
-      const std::string trapping = std::regex_replace(statement, rule.pattern, "trap;", std::regex_constants::format_first_only);
+      const std::string changed =
+          std::regex_replace(statement, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
+      const std::string trapping =
+          std::regex_replace(statement, rule.pattern, "trap;", std::regex_constants::format_first_only);
       const std::string before = ptx.substr(0, begin), after = ptx.substr(end);
       mutants.push_back({rule.kind, rule.change, line, ++occurrences[{rule.kind, rule.change}], match.str(),
                          before + changed + after, before + trapping + after});

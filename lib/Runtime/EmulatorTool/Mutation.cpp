@@ -43,8 +43,8 @@ Verdict judge(Session &session, const Mutant &mutant) {
 }
 
 Json toJson(const Mutant &mutant, const Verdict &verdict, bool executed) {
-  Json json = {{"kind", mutant.kind}, {"change", mutant.change}, {"line", mutant.line}, {"statement", mutant.original},
-               {"executed", executed}, {"reported", !verdict.by.empty()}};
+  Json json = {{"kind", mutant.kind},          {"change", mutant.change}, {"line", mutant.line},
+               {"statement", mutant.original}, {"executed", executed},    {"reported", !verdict.by.empty()}};
   if (!verdict.by.empty()) {
     json["seed"] = verdict.seed;
     json["finding"] = verdict.by;
@@ -79,7 +79,8 @@ int runMutants(Session &session, bool json, std::ostream &out, std::ostream &err
     if (json)
       list.push_back(toJson(mutant, verdict, executed));
     else if (verdict.by.empty())
-      out << (executed ? "survived" : "not executed") << ": line " << mutant.line << " (" << mutant.change << "): " << mutant.original << "\n";
+      out << (executed ? "survived" : "not executed") << ": line " << mutant.line << " (" << mutant.change
+          << "): " << mutant.original << "\n";
     idle += !executed;
     if (!executed)
       continue;
@@ -88,7 +89,9 @@ int runMutants(Session &session, bool json, std::ostream &out, std::ostream &err
     kindReported += !verdict.by.empty(), reported += !verdict.by.empty();
   }
   if (json) {
-    out << Json{{"kernel", session.kernel()}, {"reported", reported}, {"mutants", list}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    out << Json{{"kernel", session.kernel()}, {"reported", reported}, {"mutants", list}}.dump(
+               2, ' ', false, Json::error_handler_t::replace)
+        << "\n";
     return reported == all ? exitClean : exitFindings;
   }
   Table table({"synchronisation", "reported", "mutants"});

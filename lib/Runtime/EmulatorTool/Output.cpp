@@ -117,11 +117,18 @@ Json toJson(const Counters &c) {
 }
 
 Json toJson(const Report &r, const Session &session) {
-  return {{"kind", nameOf(r.kind)}, {"fatal", r.fatal},     {"line", r.ptxLine},
-          {"source", session.sourceLine(r.ptxLine)},        {"other_line", r.otherLine},
-          {"block", {r.cta[0], r.cta[1], r.cta[2]}},        {"warp", r.warp},
-          {"lane", r.lane},         {"address", r.address}, {"message", r.message},
-          {"nearest", r.nearest},   {"count", r.count}};
+  return {{"kind", nameOf(r.kind)},
+          {"fatal", r.fatal},
+          {"line", r.ptxLine},
+          {"source", session.sourceLine(r.ptxLine)},
+          {"other_line", r.otherLine},
+          {"block", {r.cta[0], r.cta[1], r.cta[2]}},
+          {"warp", r.warp},
+          {"lane", r.lane},
+          {"address", r.address},
+          {"message", r.message},
+          {"nearest", r.nearest},
+          {"count", r.count}};
 }
 
 } // namespace
@@ -145,12 +152,14 @@ void printEntries(const std::vector<emulator::EntryInfo> &entries, std::ostream 
     out << "kernel '" << info.name << "': " << info.instructions << " instructions, " << info.staticSharedBytes
         << " bytes of static shared memory, ";
     if (info.requiredThreads[0])
-      out << info.requiredThreads[0] << "x" << info.requiredThreads[1] << "x" << info.requiredThreads[2] << " threads\n";
+      out << info.requiredThreads[0] << "x" << info.requiredThreads[1] << "x" << info.requiredThreads[2]
+          << " threads\n";
     else
       out << "at most " << info.maxThreads << " threads\n";
     for (size_t i = 0; i < info.parameters.size(); ++i)
       out << "  argument " << i << ": " << info.parameters[i].size << " bytes"
-          << (info.parameters[i].size == 128 ? " (a tensor map, or a structure)" : "") << ", " << info.parameters[i].name << "\n";
+          << (info.parameters[i].size == 128 ? " (a tensor map, or a structure)" : "") << ", "
+          << info.parameters[i].name << "\n";
   }
 }
 
@@ -163,7 +172,8 @@ void printText(const Session &session, const std::vector<SeedResult> &results, b
       if (const std::string source = session.sourceLine(line); !source.empty())
         out << "    " << line << " | " << source << "\n";
     if (session.seeds().size() > 1)
-      out << "    in " << finding.seeds.size() << " of " << results.size() << " seeds: " << listOf(finding.seeds) << "\n";
+      out << "    in " << finding.seeds.size() << " of " << results.size() << " seeds: " << listOf(finding.seeds)
+          << "\n";
   }
   double seconds = 0;
   for (const SeedResult &result : results)
@@ -196,14 +206,25 @@ std::string chromeTrace(const Session &session, const std::vector<emulator::Time
   Json list = Json::array();
   for (const emulator::TimelineEvent &event : events) {
     if (blocks.insert(event.cta).second)
-      list.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", event.cta}, {"tid", 0},
+      list.push_back({{"name", "process_name"},
+                      {"ph", "M"},
+                      {"pid", event.cta},
+                      {"tid", 0},
                       {"args", {{"name", "block " + std::to_string(event.cta)}}}});
-    const auto [track, isNew] = tracks.emplace(std::make_pair(event.cta, event.track), static_cast<int>(tracks.size()) + 1);
+    const auto [track, isNew] =
+        tracks.emplace(std::make_pair(event.cta, event.track), static_cast<int>(tracks.size()) + 1);
     if (isNew)
-      list.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", event.cta}, {"tid", track->second},
+      list.push_back({{"name", "thread_name"},
+                      {"ph", "M"},
+                      {"pid", event.cta},
+                      {"tid", track->second},
                       {"args", {{"name", event.track}}}});
-    list.push_back({{"name", event.name}, {"ph", "X"}, {"pid", event.cta}, {"tid", track->second},
-                    {"ts", event.begin}, {"dur", std::max<uint64_t>(event.end - event.begin, 1)},
+    list.push_back({{"name", event.name},
+                    {"ph", "X"},
+                    {"pid", event.cta},
+                    {"tid", track->second},
+                    {"ts", event.begin},
+                    {"dur", std::max<uint64_t>(event.end - event.begin, 1)},
                     {"args", {{"line", event.ptxLine}, {"source", session.sourceLine(event.ptxLine)}}}});
   }
   return Json{{"traceEvents", list}, {"displayTimeUnit", "ns"}}.dump(-1, ' ', false, Json::error_handler_t::replace);

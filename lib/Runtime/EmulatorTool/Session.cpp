@@ -35,10 +35,17 @@ Expected<std::vector<uint64_t>> parseSeeds(const std::string &text) {
 }
 
 Expected<std::vector<uint8_t>> encode(const TensorMapSpec &spec, const std::string &where) {
-  const auto map = emulator::makeTensorMap({.type = spec.type, .rank = spec.rank, .base = spec.base,
-                                            .sizes = spec.sizes, .strides = spec.strides, .box = spec.box,
-                                            .elementStrides = spec.elementStrides, .interleave = 0,
-                                            .swizzle = spec.swizzle, .l2Promotion = 0, .fill = 0});
+  const auto map = emulator::makeTensorMap({.type = spec.type,
+                                            .rank = spec.rank,
+                                            .base = spec.base,
+                                            .sizes = spec.sizes,
+                                            .strides = spec.strides,
+                                            .box = spec.box,
+                                            .elementStrides = spec.elementStrides,
+                                            .interleave = 0,
+                                            .swizzle = spec.swizzle,
+                                            .l2Promotion = 0,
+                                            .fill = 0});
   if (!map)
     return makeError(where + ": " + map.message());
   const emulator::EncodedTensorMap bytes = encodeTensorMap(*map);
@@ -152,8 +159,7 @@ Status Session::prepareArguments() {
     Expected<Argument> argument = parseArgument(text, arguments.size());
     if (!argument)
       return makeError("argument " + std::to_string(arguments.size()) + ": " + argument.message());
-    if (argument->kind == Argument::Kind::TensorMap &&
-        arguments[argument->mapOf].kind != Argument::Kind::Buffer)
+    if (argument->kind == Argument::Kind::TensorMap && arguments[argument->mapOf].kind != Argument::Kind::Buffer)
       return makeError("argument " + std::to_string(arguments.size()) + ": expected argument " +
                        std::to_string(argument->mapOf) + " to be a buffer");
     arguments.push_back(std::move(*argument));

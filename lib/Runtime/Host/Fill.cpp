@@ -103,7 +103,8 @@ double valueAt(const Fill &fill, const Random &random, const std::vector<int64_t
   return 0;
 }
 
-/// Calls fn(begin, end) for parts of 0 .. count. An element depends on its index alone, so that any split gives the same.
+/// Calls fn(begin, end) for parts of 0 .. count. An element depends on its index alone, so that any split gives the
+/// same.
 template <typename Fn> void inParallel(int64_t count, const Fn &fn) {
   constexpr int64_t worthAThread = 1 << 18;
   const auto cores = static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));

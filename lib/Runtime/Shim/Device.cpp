@@ -21,19 +21,19 @@ struct Attribute {
   int id, value;
 };
 constexpr Attribute attributes[] = {
-    {1, 1024},      {2, 1024},     {3, 1024},       {4, 64},     {5, 2147483647}, {6, 65535},   {7, 65535},
-    {8, 49152},     {9, 65536},    {10, 32},        {11, 0x7fffffff}, {12, 65536}, {13, 1980000}, {14, 512},
-    {16, 132},      {19, 0},       {20, 0},         {31, 1},     {35, 1},         {36, 2619000}, {37, 5120},
-    {38, 52428800}, {39, 2048},    {40, 3},         {41, 1},     {75, 9},         {76, 0},      {78, 1},
-    {81, 233472},   {82, 65536},   {95, 1},         {97, 232448}, {106, 32},      {111, 1024},  {115, 1},
-    {120, 1},       {127, 1},
+    {1, 1024},  {2, 1024},   {3, 1024},        {4, 64},       {5, 2147483647}, {6, 65535},     {7, 65535}, {8, 49152},
+    {9, 65536}, {10, 32},    {11, 0x7fffffff}, {12, 65536},   {13, 1980000},   {14, 512},      {16, 132},  {19, 0},
+    {20, 0},    {31, 1},     {35, 1},          {36, 2619000}, {37, 5120},      {38, 52428800}, {39, 2048}, {40, 3},
+    {41, 1},    {75, 9},     {76, 0},          {78, 1},       {81, 233472},    {82, 65536},    {95, 1},    {97, 232448},
+    {106, 32},  {111, 1024}, {115, 1},         {120, 1},      {127, 1},
 };
 constexpr int attributeLimit = 160; ///< ids from here on do not exist; the others that are not listed are 0
 
 /// `seed=N`, `check=races+memory+registers+protocol|all|none`, `arithmetic=fast|h100`, `budget=N`, `threads=N`.
 Status applyOption(const std::string &option, runtime::emulator::Options &options) {
   const size_t equals = option.find('=');
-  const std::string key = option.substr(0, equals), value = equals == std::string::npos ? "" : option.substr(equals + 1);
+  const std::string key = option.substr(0, equals),
+                    value = equals == std::string::npos ? "" : option.substr(equals + 1);
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool isNumber = !value.empty() && error == std::errc() && end == value.data() + value.size();

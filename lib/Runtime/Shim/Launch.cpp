@@ -27,7 +27,8 @@ static_assert(sizeof(LaunchConfig) == 56);
 namespace {
 
 /// From `parameters` (one pointer each) or `extra` (1: buffer, 2: pointer to its size, 0: end).
-Expected<std::vector<uint8_t>> gatherParameters(const runtime::emulator::EntryInfo &info, void **parameters, void **extra) {
+Expected<std::vector<uint8_t>> gatherParameters(const runtime::emulator::EntryInfo &info, void **parameters,
+                                                void **extra) {
   std::vector<uint8_t> bytes(info.parameterBytes);
   if (extra && !parameters) {
     const void *buffer = nullptr;
@@ -98,17 +99,18 @@ int launch(const char *call, const LaunchConfig &config, Function *function, voi
     for (unsigned i = 0; i < config.attributeCount; ++i) {
       const LaunchAttribute &attribute = config.attributes[i];
       switch (attribute.id) {
-      case 0: // ignore
-      case 2: // cooperative: a grid is always resident here
-      case 6: // programmatic serialisation: launches never overlap
-      case 8: // priority
+      case 0:  // ignore
+      case 2:  // cooperative: a grid is always resident here
+      case 6:  // programmatic serialisation: launches never overlap
+      case 8:  // priority
       case 14: // shared memory carve-out
         break;
       case 4:
         std::copy(attribute.cluster, attribute.cluster + 3, cluster);
         break;
       default:
-        return report(call, makeError("expected launch attribute 2, 4, 6, 8 or 14, but got " + std::to_string(attribute.id)),
+        return report(call,
+                      makeError("expected launch attribute 2, 4, 6, 8 or 14, but got " + std::to_string(attribute.id)),
                       notSupported);
       }
     }
@@ -122,8 +124,8 @@ int launch(const char *call, const LaunchConfig &config, Function *function, voi
 using namespace fa::shim;
 
 FA_SHIM_ENTRY int cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-                                unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream *stream, void **parameters,
-                                void **extra) {
+                                 unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream *stream,
+                                 void **parameters, void **extra) {
   const LaunchConfig config{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream, nullptr, 0};
   return launch("cuLaunchKernel", config, function, parameters, extra);
 }

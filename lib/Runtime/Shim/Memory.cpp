@@ -44,9 +44,8 @@ int copyToHost(const char *call, void *to, uint64_t from, size_t bytes) {
   });
 }
 int copyOnDevice(const char *call, uint64_t to, uint64_t from, size_t bytes) {
-  return entryInContext([&](Context &context) -> int {
-    return result(call, context.emulator->copyOnDevice(to, from, bytes));
-  });
+  return entryInContext(
+      [&](Context &context) -> int { return result(call, context.emulator->copyOnDevice(to, from, bytes)); });
 }
 
 template <typename Body> int onStream(Stream *stream, Body &&body) {

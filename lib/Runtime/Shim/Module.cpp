@@ -43,7 +43,8 @@ int load(Module **module, const void *image, unsigned count, const int *options,
       return invalidValue;
     const char *text = static_cast<const char *>(image);
     if (isBinary(text))
-      return report("cuModuleLoadData", makeError("expected PTX text, but got a binary: compile with -ptx"), noBinaryForGpu);
+      return report("cuModuleLoadData", makeError("expected PTX text, but got a binary: compile with -ptx"),
+                    noBinaryForGpu);
     auto program = context.emulator->load(text);
     if (!program) {
       writeErrorLog(program.message(), count, options, values);
@@ -76,7 +77,9 @@ int registersOf(const Function &function) {
 
 using namespace fa::shim;
 
-FA_SHIM_ENTRY int cuModuleLoadData(Module **module, const void *image) { return load(module, image, 0, nullptr, nullptr); }
+FA_SHIM_ENTRY int cuModuleLoadData(Module **module, const void *image) {
+  return load(module, image, 0, nullptr, nullptr);
+}
 FA_SHIM_ENTRY int cuModuleLoadDataEx(Module **module, const void *image, unsigned count, int *options, void **values) {
   return load(module, image, count, options, values);
 }
@@ -130,8 +133,8 @@ FA_SHIM_ENTRY int cuFuncSetAttribute(Function *function, int attribute, int valu
       const int room = maxSharedPerBlock - static_cast<int>(function->info.staticSharedBytes);
       if (value < 0 || value > room)
         return report("cuFuncSetAttribute",
-                      fa::makeError("expected at most " + std::to_string(room) + " bytes of dynamic shared memory, but got " +
-                                std::to_string(value)),
+                      fa::makeError("expected at most " + std::to_string(room) +
+                                    " bytes of dynamic shared memory, but got " + std::to_string(value)),
                       invalidValue);
       function->maxDynamicShared = std::max(value, defaultSharedPerBlock);
       return success;
@@ -149,7 +152,13 @@ FA_SHIM_ENTRY int cuFuncGetAttribute(int *value, int attribute, Function *functi
       return invalidHandle;
     const int values[] = {static_cast<int>(function->info.maxThreads),
                           static_cast<int>(function->info.staticSharedBytes),
-                          0, 0, registersOf(*function), 90, 90, 0, function->maxDynamicShared};
+                          0,
+                          0,
+                          registersOf(*function),
+                          90,
+                          90,
+                          0,
+                          function->maxDynamicShared};
     if (attribute < 0 || attribute > 15)
       return invalidValue;
     *value = attribute <= 8 ? values[attribute] : 0;
@@ -175,7 +184,7 @@ FA_SHIM_ENTRY int cuFuncGetParamInfo(Function *function, size_t index, size_t *o
 }
 
 FA_SHIM_ENTRY int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *function, int blockSize,
-                                                             size_t dynamicShared) {
+                                                              size_t dynamicShared) {
   return entry([&]() -> int {
     if (!blocks || blockSize <= 0 || blockSize > 1024)
       return invalidValue;

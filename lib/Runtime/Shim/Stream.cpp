@@ -3,9 +3,7 @@
 
 namespace fa::shim {
 
-bool isStream(Stream *stream) {
-  return reinterpret_cast<uintptr_t>(stream) <= 2 || state().streams.count(stream) != 0;
-}
+bool isStream(Stream *stream) { return reinterpret_cast<uintptr_t>(stream) <= 2 || state().streams.count(stream) != 0; }
 
 namespace {
 

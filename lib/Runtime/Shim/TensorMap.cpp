@@ -1,6 +1,6 @@
 // Tensor maps in the emulator's own encoding.
-#include "Shim.h"
 #include "fa/Runtime/Emulator/Engine/TensorMap.h"
+#include "Shim.h"
 #include <cstring>
 
 using namespace fa::shim;
@@ -18,15 +18,22 @@ void write(void *to, const emulator::TensorMap &map) {
 } // namespace
 
 FA_SHIM_ENTRY int cuTensorMapEncodeTiled(void *to, int type, uint32_t rank, void *base, const uint64_t *sizes,
-                                        const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides,
-                                        int interleave, int swizzle, int l2Promotion, int fill) {
+                                         const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides,
+                                         int interleave, int swizzle, int l2Promotion, int fill) {
   return entry([&]() -> int {
     if (!isAligned(to))
       return report("cuTensorMapEncodeTiled", fa::makeError("expected a tensor map aligned to 64 bytes"), invalidValue);
-    const auto map = emulator::makeTensorMap({.type = type, .rank = rank, .base = reinterpret_cast<uint64_t>(base),
-                                              .sizes = sizes, .strides = strides, .box = box,
-                                              .elementStrides = elementStrides, .interleave = interleave,
-                                              .swizzle = swizzle, .l2Promotion = l2Promotion, .fill = fill});
+    const auto map = emulator::makeTensorMap({.type = type,
+                                              .rank = rank,
+                                              .base = reinterpret_cast<uint64_t>(base),
+                                              .sizes = sizes,
+                                              .strides = strides,
+                                              .box = box,
+                                              .elementStrides = elementStrides,
+                                              .interleave = interleave,
+                                              .swizzle = swizzle,
+                                              .l2Promotion = l2Promotion,
+                                              .fill = fill});
     if (!map)
       return report("cuTensorMapEncodeTiled", map.error(), invalidValue);
     write(to, *map);

@@ -128,7 +128,8 @@ TEST_F(MaskPitfalls, BoundsReadLikeFormulas) {
   EXPECT_EQ(print({"causal", causal}, 4096), "key tiles [0, i], full below i");
   EXPECT_EQ(print({"window", causal & Mask::nonNegative(v.j - v.i + 511)}, 4096),
             "key tiles [max(0, i - 8), i], full in [max(0, i - 7), i - 1]");
-  EXPECT_EQ(print({"padding", padding, {{1}}}, 4096), "key tiles [0, min(63, (P - 1) floordiv 64)] if P > 64 * i, full below "
-                                                      "min((64 * i + 63 >= P ? 0 : 64), max(0, P floordiv 64))");
+  EXPECT_EQ(print({"padding", padding, {{1}}}, 4096),
+            "key tiles [0, min(63, (P - 1) floordiv 64)] if P > 64 * i, full below "
+            "min((64 * i + 63 >= P ? 0 : 64), max(0, P floordiv 64))");
   EXPECT_EQ(print({"none", Mask::constant(false)}, std::nullopt), "key tiles none");
 }

@@ -1,7 +1,7 @@
 // Compiling through the kernel cache: the same code, found again exactly when nothing it depends on changed.
-#include "fa/Execution/Run.h"
 #include "TemporaryFolder.h"
 #include "fa/Execution/KernelCache.h"
+#include "fa/Execution/Run.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What each argument of a hopper kernel stands for, as text in an attribute: the part of the launch descriptor that only
-// the conversion knows.
+// What each argument of a hopper kernel stands for, as text in an attribute: the part of the launch descriptor that
+// only the conversion knows.
 #pragma once
 #include "llvm/ADT/StringRef.h"
 

@@ -1,5 +1,5 @@
-// Runtime::Driver over the CUDA driver API. libcuda.so.1 is loaded at run time, so nothing here needs CUDA to build, and
-// any library with that name and interface will do (ours is the emulator's shim).
+// Runtime::Driver over the CUDA driver API. libcuda.so.1 is loaded at run time, so nothing here needs CUDA to build,
+// and any library with that name and interface will do (ours is the emulator's shim).
 #pragma once
 #include "fa/Runtime/Driver.h"
 

@@ -44,8 +44,8 @@ struct Options {
   uint64_t maxMemory = 0;    ///< bytes of device memory; 0: 80 GiB
 };
 
-/// Switches on exactly the checks that a list such as `races,memory` names: races, memory, registers, protocol; or `all`,
-/// or `none`. Fails with the list of names.
+/// Switches on exactly the checks that a list such as `races,memory` names: races, memory, registers, protocol; or
+/// `all`, or `none`. Fails with the list of names.
 Status selectChecks(std::string_view list, char separator, Options &options);
 
 /// A launch in the driver API's terms.
@@ -84,7 +84,8 @@ struct EntryInfo {
 
 /// Vector code of the core, chosen at run time: "avx512", "avx2" or "sse2".
 const char *coreIsa();
-/// Forces one for modules loaded from now on (tests, benchmarks); fails when the machine lacks it or the name is unknown.
+/// Forces one for modules loaded from now on (tests, benchmarks); fails when the machine lacks it or the name is
+/// unknown.
 Status selectCoreIsa(const std::string &name);
 
 /// One emulated device with its own memory. Not thread-safe, except that one launch uses several host threads itself.

@@ -9,23 +9,23 @@
 namespace fa::runtime {
 
 struct EmulatorToolOptions {
-  std::string ptx;                     ///< path
-  std::string entry;                   ///< empty: the only entry
-  std::string descriptor;              ///< path of a launch descriptor; empty: the fields below
+  std::string ptx;                                    ///< path
+  std::string entry;                                  ///< empty: the only entry
+  std::string descriptor;                             ///< path of a launch descriptor; empty: the fields below
   std::string grid = "1", block = "1", cluster = "1"; ///< X, X,Y or X,Y,Z
-  uint64_t sharedBytes = 0;            ///< dynamic
-  std::vector<std::string> arguments;  ///< see Arguments.h; in parameter order
-  std::vector<std::string> bindings;   ///< NAME=BUFFER or NAME=NUMBER, with a descriptor
-  std::string checks = "all";          ///< races,memory,registers,protocol | all | none
-  std::string seeds = "0";             ///< N or N..M
-  std::string arithmetic = "fast";     ///< fast | h100
-  std::string format = "text";         ///< text | json
-  std::string trace;                   ///< path of a Chrome trace; empty: none
+  uint64_t sharedBytes = 0;                           ///< dynamic
+  std::vector<std::string> arguments;                 ///< see Arguments.h; in parameter order
+  std::vector<std::string> bindings;                  ///< NAME=BUFFER or NAME=NUMBER, with a descriptor
+  std::string checks = "all";                         ///< races,memory,registers,protocol | all | none
+  std::string seeds = "0";                            ///< N or N..M
+  std::string arithmetic = "fast";                    ///< fast | h100
+  std::string format = "text";                        ///< text | json
+  std::string trace;                                  ///< path of a Chrome trace; empty: none
   bool stats = false;
-  bool mutate = false;                 ///< run every mutant (Mutants.h) until a seed reports it
-  bool list = false;                   ///< print the kernels and their parameters instead of running one
-  uint64_t budget = 0;                 ///< warp instructions; 0: the emulator's default
-  unsigned threads = 0;                ///< host threads; 0: all cores
+  bool mutate = false;  ///< run every mutant (Mutants.h) until a seed reports it
+  bool list = false;    ///< print the kernels and their parameters instead of running one
+  uint64_t budget = 0;  ///< warp instructions; 0: the emulator's default
+  unsigned threads = 0; ///< host threads; 0: all cores
 };
 
 /// The tool's exit codes; the highest that applies wins.

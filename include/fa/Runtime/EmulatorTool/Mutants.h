@@ -1,5 +1,5 @@
-// Mutants of PTX text: each drops or weakens one synchronisation. They test the checkers (every mutant of a correct kernel
-// should be reported) and a kernel (a mutant that nothing reports points at a redundant synchronisation).
+// Mutants of PTX text: each drops or weakens one synchronisation. They test the checkers (every mutant of a correct
+// kernel should be reported) and a kernel (a mutant that nothing reports points at a redundant synchronisation).
 #pragma once
 #include <string>
 #include <vector>

@@ -29,8 +29,8 @@ struct PtxasReport {
   std::string entry;
   int registers = 0;
   int stackBytes = 0;
-  int spillStores = 0, spillLoads = 0;   ///< bytes
-  std::vector<std::string> warnings;     ///< lines with a C75xx code: wgmma was serialised or setmaxnreg ignored
+  int spillStores = 0, spillLoads = 0; ///< bytes
+  std::vector<std::string> warnings;   ///< lines with a C75xx code: wgmma was serialised or setmaxnreg ignored
   bool isClean() const { return stackBytes == 0 && spillStores == 0 && spillLoads == 0 && warnings.empty(); }
 };
 

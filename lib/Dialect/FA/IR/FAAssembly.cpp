@@ -13,7 +13,7 @@ using namespace mlir::fa;
 //===----------------------------------------------------------------------===//
 
 static OptionalParseResult parseScale(OpAsmParser &parser, FloatAttr &scale,
-                              std::optional<OpAsmParser::UnresolvedOperand> &dynamicScale, Type &dynamicType) {
+                                      std::optional<OpAsmParser::UnresolvedOperand> &dynamicScale, Type &dynamicType) {
   if (failed(parser.parseOptionalKeyword("scale")))
     return std::nullopt;
   if (parser.parseLParen())
@@ -29,7 +29,6 @@ static OptionalParseResult parseScale(OpAsmParser &parser, FloatAttr &scale,
   }
   return parser.parseRParen();
 }
-
 
 static void printScale(OpAsmPrinter &printer, Operation *, FloatAttr scale, Value dynamicScale, Type dynamicType) {
   if (!scale && !dynamicScale)
@@ -123,9 +122,9 @@ static LogicalResult verifyScalarRegion(Operation *op, Region &region, StringRef
     return diag;
   }
   if (Operation *effect = findSideEffect(region)) {
-    InFlightDiagnostic diag = op->emitOpError() << "(C12) expected operations of the " << what
-                                                << " region to be pure or to only read memory, but got '"
-                                                << effect->getName() << "'";
+    InFlightDiagnostic diag = op->emitOpError()
+                              << "(C12) expected operations of the " << what
+                              << " region to be pure or to only read memory, but got '" << effect->getName() << "'";
     diag.attachNote(effect->getLoc()) << "this operation";
     return diag;
   }

@@ -97,9 +97,8 @@ static LogicalResult verifyShapes(AttentionOp op) {
 static LogicalResult verifyOutputs(AttentionOp op) {
   if (op.hasTensorSemantics() ? TypeRange(op.getResultTypes()) != TypeRange(op.getOutputs().getTypes())
                               : op.getNumResults() != 0)
-    return op.emitOpError(op.hasTensorSemantics()
-                              ? "(C13) expected the tensor form to return the types of its outputs"
-                              : "(C13) expected the memref form to return nothing");
+    return op.emitOpError(op.hasTensorSemantics() ? "(C13) expected the tensor form to return the types of its outputs"
+                                                  : "(C13) expected the memref form to return nothing");
   for (Value output : op.getOutputs()) {
     auto type = dyn_cast<MemRefType>(output.getType());
     if (!type)

@@ -8,8 +8,7 @@ using namespace mlir::fa;
 using namespace mlir::bufferization;
 
 namespace {
-struct AttentionBufferization
-    : DstBufferizableOpInterfaceExternalModel<AttentionBufferization, AttentionOp> {
+struct AttentionBufferization : DstBufferizableOpInterfaceExternalModel<AttentionBufferization, AttentionOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     return !cast<AttentionOp>(op).isDpsInit(&operand);
   }
@@ -45,7 +44,6 @@ struct AttentionBufferization
 } // namespace
 
 void fa::registerBufferizationInterfaces(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, FADialect *) {
-    AttentionOp::attachInterface<AttentionBufferization>(*context);
-  });
+  registry.addExtension(
+      +[](MLIRContext *context, FADialect *) { AttentionOp::attachInterface<AttentionBufferization>(*context); });
 }

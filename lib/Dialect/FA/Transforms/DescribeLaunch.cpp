@@ -142,13 +142,14 @@ static void addStaticGuards(LaunchDescriptor &descriptor, StringRef name, MemRef
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     std::string prefix = name.str() + ".";
     if (!type.isDynamicDim(dim))
-      descriptor.guards.push_back({prefix + "dim" + std::to_string(dim) + " == " + std::to_string(type.getDimSize(dim)),
-                                   "the kernel was compiled for this size; recompile, or compile with `?` in its place"});
-    if (!ShapedType::isDynamic(strides[dim]) && type.getDimSize(dim) != 1 && !empty)
       descriptor.guards.push_back(
-          {prefix + "stride" + std::to_string(dim) + " == " + std::to_string(strides[dim]) + " || " + prefix + "dim" +
-               std::to_string(dim) + " <= 1",
-           "the kernel was compiled for this layout; recompile with a strided memref type, or make the tensor contiguous"});
+          {prefix + "dim" + std::to_string(dim) + " == " + std::to_string(type.getDimSize(dim)),
+           "the kernel was compiled for this size; recompile, or compile with `?` in its place"});
+    if (!ShapedType::isDynamic(strides[dim]) && type.getDimSize(dim) != 1 && !empty)
+      descriptor.guards.push_back({prefix + "stride" + std::to_string(dim) + " == " + std::to_string(strides[dim]) +
+                                       " || " + prefix + "dim" + std::to_string(dim) + " <= 1",
+                                   "the kernel was compiled for this layout; recompile with a strided memref type, or "
+                                   "make the tensor contiguous"});
   }
 }
 
@@ -215,10 +216,12 @@ static LogicalResult checkHost(func::FuncOp host) {
   for (Operation &op : host.getBody().front()) {
     if (isa<LaunchOp, func::ReturnOp>(op) || isMemoryEffectFree(&op))
       continue;
-    InFlightDiagnostic diag = op.emitError("expected constants, dims, views and launches in a function that the runtime "
-                                           "executes, but got '")
-                              << op.getName() << "'";
-    diag.attachNote(host.getLoc()) << "run the function with the CPU's ordinary JIT, or move this operation to the caller";
+    InFlightDiagnostic diag =
+        op.emitError("expected constants, dims, views and launches in a function that the runtime "
+                     "executes, but got '")
+        << op.getName() << "'";
+    diag.attachNote(host.getLoc())
+        << "run the function with the CPU's ordinary JIT, or move this operation to the caller";
     return diag;
   }
   return success();
@@ -254,7 +257,8 @@ FailureOr<LaunchDescriptor> mlir::fa::describeLaunch(LaunchOp launch) {
       addStaticGuards(descriptor, argument->tensor, type);
     descriptor.arguments.push_back(std::move(*argument));
   }
-  // In the kernel, a tensor is an argument or a view of one; views keep their own sizes, so only arguments are compared.
+  // In the kernel, a tensor is an argument or a view of one; views keep their own sizes, so only arguments are
+  // compared.
   auto nameOf = [&](Value value) {
     while (auto view = value.getDefiningOp<memref::CastOp>())
       value = view.getSource();

@@ -45,8 +45,7 @@ static void expandMasks(AttentionOp op) {
   builder.setInsertionPoint(yield);
   Value keep = hadMask ? yield.getValue() : Value();
   for (auto named : op.getMasksAttr().getAsRange<MaskAttrInterface>()) {
-    Value visible =
-        named.buildPredicate(builder, op.getLoc(), mask.getArgument(2), mask.getArgument(3), seqQ, seqKv);
+    Value visible = named.buildPredicate(builder, op.getLoc(), mask.getArgument(2), mask.getArgument(3), seqQ, seqKv);
     keep = keep ? arith::AndIOp::create(builder, op.getLoc(), keep, visible).getResult() : visible;
   }
   Operation *always = yield.getValue().getDefiningOp();

@@ -22,8 +22,7 @@ static bool isSinkable(Operation *op) {
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op))
     return false;
   if (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::DimOp, affine::AffineApplyOp, affine::AffineMinOp,
-                                                   affine::AffineMaxOp, ViewLikeOpInterface,
-                                                   memref::TransposeOp>(op))
+                                                   affine::AffineMaxOp, ViewLikeOpInterface, memref::TransposeOp>(op))
     return true;
   return isa_and_nonnull<arith::ArithDialect>(op->getDialect());
 }

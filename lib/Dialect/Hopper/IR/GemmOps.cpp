@@ -33,7 +33,8 @@ LogicalResult GemmSSOp::verify() {
   int64_t kOfA = getTransposeA() ? a.getRows() : a.getColumns();
   int64_t kOfB = getTransposeB() ? b.getColumns() : b.getRows();
   if (kOfA != kOfB || kOfA % 16 != 0)
-    return emitOpError("expected equal k extents that are multiples of 16, but got ") << kOfA << " and " << kOfB; // (C2)
+    return emitOpError("expected equal k extents that are multiples of 16, but got ")
+           << kOfA << " and " << kOfB; // (C2)
   return verifyResult(*this, getTransposeB() ? b.getRows() : b.getColumns(), getResult(), getAccumulator());
 }
 

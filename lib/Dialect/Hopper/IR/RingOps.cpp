@@ -50,8 +50,8 @@ void WarpSpecializeOp::print(OpAsmPrinter &printer) {
   printer.printRegionArgument(getWarpgroup(), {}, /*omitType=*/true);
   printer << ") of " << getWarpgroups() << " registers(" << getConsumerRegisters() << ") ";
   printer.printRegion(getConsumers(), /*printEntryBlockArgs=*/false);
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getWarpgroupsAttrName(), getProducerRegistersAttrName(),
-                                                      getConsumerRegistersAttrName()});
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {getWarpgroupsAttrName(), getProducerRegistersAttrName(), getConsumerRegistersAttrName()});
 }
 
 LogicalResult WarpSpecializeOp::verify() {
@@ -140,7 +140,8 @@ static LogicalResult verifyBox(Operation *op, TensorMapType map, TileType tile, 
   if (map.getRows() != rows)
     return op->emitOpError("expected a box of ") << rows << " rows, but got " << map.getRows(); // (C1)
   if (map.getElementType() != tile.getElementType())
-    return op->emitOpError("expected a tensor map of ") << tile.getElementType() << ", but got " << map.getElementType();
+    return op->emitOpError("expected a tensor map of ")
+           << tile.getElementType() << ", but got " << map.getElementType();
   return success();
 }
 
@@ -148,16 +149,16 @@ LogicalResult TmaLoadOp::verify() {
   return verifyBox(*this, getMap().getType(), getTile().getType(), getTile().getType().getRows());
 }
 
-LogicalResult TmaStoreOp::verify() {
-  return verifyBox(*this, getMap().getType(), getTile().getType(), fragmentRows);
-}
+LogicalResult TmaStoreOp::verify() { return verifyBox(*this, getMap().getType(), getTile().getType(), fragmentRows); }
 
 LogicalResult ViewOp::verify() {
   TileType from = getTile().getType(), to = getResult().getType();
   if (from.getRows() != to.getRows())
-    return emitOpError("expected the same number of rows, but got ") << from.getRows() << " and " << to.getRows(); // (C1)
+    return emitOpError("expected the same number of rows, but got ")
+           << from.getRows() << " and " << to.getRows(); // (C1)
   if (to.getBytes() > from.getBytes())
-    return emitOpError("expected a result of at most ") << from.getBytes() << " bytes, but got " << to.getBytes(); // (C1)
+    return emitOpError("expected a result of at most ")
+           << from.getBytes() << " bytes, but got " << to.getBytes(); // (C1)
   return success();
 }
 

@@ -87,7 +87,8 @@ struct ReluLanes {
   }
 };
 
-template <typename Convert> void convertPairs(const uint32_t *upper, const uint32_t *lower, bool relu, Convert convert) {
+template <typename Convert>
+void convertPairs(const uint32_t *upper, const uint32_t *lower, bool relu, Convert convert) {
   if (relu)
     return convert(ReluLanes(upper).lanes, ReluLanes(lower).lanes);
   convert(upper, lower);

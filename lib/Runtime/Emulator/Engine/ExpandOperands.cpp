@@ -64,9 +64,9 @@ void storeTransposed(const Float4 (&rows)[4], float *out, size_t stride) {
   Float4 high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
   Float4 low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
   Float4 high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-  Float4 columns[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                       __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                       __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  Float4 columns[4] = {
+      __builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+      __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
   for (unsigned i = 0; i < 4; ++i)
     std::memcpy(out + i * stride, &columns[i], 16);
 }

@@ -11,7 +11,7 @@ struct ExactRule {
   int resultFractionBits; ///< 23, or 13 for 8-bit inputs
   int minExponentA;       ///< of normal numbers; subnormals keep it
   int minExponentB;
-  bool halfAccumulator;   ///< C and D are f16 values, result rounded to nearest even
+  bool halfAccumulator; ///< C and D are f16 values, result rounded to nearest even
 };
 
 /// One matrix product on fragments. A holds `rows` = 16 * warps rows, B n columns; k terms per output.

@@ -35,9 +35,7 @@ void convertToF16x2(const uint32_t *upper, const uint32_t *lower, uint32_t *out)
 
 constexpr uint32_t canonicalNaN = 0x7fffffff;
 
-inline uint32_t flush(uint32_t bits, bool ftz) {
-  return ftz && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
-}
+inline uint32_t flush(uint32_t bits, bool ftz) { return ftz && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits; }
 inline uint32_t finish(float value, bool ftz) {
   uint32_t bits = asBits(value);
   return (bits & 0x7fffffff) > 0x7f800000 ? canonicalNaN : flush(bits, ftz);
@@ -47,8 +45,12 @@ inline uint32_t finish(float value, bool ftz) {
 inline double exp2Double(double x) {
   constexpr double magic = 0x1.8p52;
   double shifted = x + magic, f = (x - (shifted - magic)) * 0x1.62e42fefa39efp-1;
-  double p = 1 + f * (1 + f * (1.0 / 2 + f * (1.0 / 6 + f * (1.0 / 24 + f * (1.0 / 120 + f * (1.0 / 720 +
-             f * (1.0 / 5040 + f * (1.0 / 40320 + f * (1.0 / 362880)))))))));
+  double p =
+      1 + f * (1 + f * (1.0 / 2 +
+                        f * (1.0 / 6 +
+                             f * (1.0 / 24 +
+                                  f * (1.0 / 120 +
+                                       f * (1.0 / 720 + f * (1.0 / 5040 + f * (1.0 / 40320 + f * (1.0 / 362880)))))))));
   return asDouble(asBits(p) + (asBits(shifted) << 52));
 }
 
@@ -69,8 +71,9 @@ inline double log2Double(double x) {
   double exponent = static_cast<double>(static_cast<int32_t>(static_cast<int64_t>(shifted) >> 52));
   double m = asDouble((shifted & 0xfffffffffffffull) + asBits(0x1.6a09e667f3bcdp-1));
   double t = (m - 1) / (m + 1), s = t * t;
-  double p = t * (1 + s * (1.0 / 3 + s * (1.0 / 5 + s * (1.0 / 7 + s * (1.0 / 9 + s * (1.0 / 11 + s * (1.0 / 13 +
-             s * (1.0 / 15))))))));
+  double p =
+      t * (1 + s * (1.0 / 3 +
+                    s * (1.0 / 5 + s * (1.0 / 7 + s * (1.0 / 9 + s * (1.0 / 11 + s * (1.0 / 13 + s * (1.0 / 15))))))));
   return exponent + p * 0x1.71547652b82fep1; // 2 / ln 2
 }
 
@@ -78,7 +81,8 @@ void lg2(const uint32_t *in, uint32_t *out, bool ftz) {
   for (unsigned i = 0; i < warpLanes; ++i) {
     uint32_t bits = flush(in[i], ftz);
     float x = asFloat(bits);
-    uint32_t value = finish(static_cast<float>(log2Double(x > 0 && bits < 0x7f800000 ? static_cast<double>(x) : 1.0)), ftz);
+    uint32_t value =
+        finish(static_cast<float>(log2Double(x > 0 && bits < 0x7f800000 ? static_cast<double>(x) : 1.0)), ftz);
     value = bits == 0x7f800000 ? bits : value;
     value = (bits & 0x7fffffff) == 0 ? 0xff800000 : value;
     out[i] = x != x || x < 0 ? canonicalNaN : value;

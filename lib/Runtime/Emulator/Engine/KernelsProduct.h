@@ -80,7 +80,8 @@ void multiplyFast(const Product &p) {
     }
 }
 
-// ---- exact -----------------------------------------------------------------------------------------------------------
+// ---- exact
+// -----------------------------------------------------------------------------------------------------------
 
 inline Ints select(Ints condition, Ints a, Ints b) { return (condition & a) | (~condition & b); }
 inline Ints maximum(Ints a, Ints b) { return select(a > b, a, b); }

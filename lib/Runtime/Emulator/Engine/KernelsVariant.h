@@ -6,9 +6,9 @@
 namespace fa::runtime::emulator::detail {
 namespace {
 
-constexpr unsigned lanes = FA_KERNELS_LANES;      ///< of one vector
-constexpr unsigned rowsPerVector = lanes / 4;     ///< a vector holds 4 columns of each row
-constexpr unsigned rowVectors = 4;                ///< vectors of rows that one block covers
+constexpr unsigned lanes = FA_KERNELS_LANES;  ///< of one vector
+constexpr unsigned rowsPerVector = lanes / 4; ///< a vector holds 4 columns of each row
+constexpr unsigned rowVectors = 4;            ///< vectors of rows that one block covers
 constexpr unsigned rowsPerBlock = rowVectors * rowsPerVector;
 
 typedef float Floats __attribute__((vector_size(4 * lanes)));
@@ -22,8 +22,8 @@ typedef uint32_t Unsigneds __attribute__((vector_size(4 * lanes)));
 } // namespace
 
 const Kernels FA_KERNELS_NAME = {
-    FA_KERNELS_ISA, multiplyFast, multiplyExact, exponents, convertToBF16x2, convertToF16x2,
-    ex2, lg2, rcp, rsqrt, squareRoot, tanh,
+    FA_KERNELS_ISA, multiplyFast, multiplyExact, exponents, convertToBF16x2, convertToF16x2, ex2, lg2, rcp,
+    rsqrt,          squareRoot,   tanh,
 };
 
 } // namespace fa::runtime::emulator::detail

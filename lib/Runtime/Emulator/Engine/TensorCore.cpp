@@ -21,7 +21,8 @@ Status verifyTypes(MmaType a, MmaType b, Accumulator accumulator) {
 
 detail::ExactRule exactRule(MmaType a, MmaType b, Accumulator accumulator) {
   bool fp8 = isFp8(a);
-  return {fp8 ? 13 : 25, fp8 ? 13 : 23, detail::minExponent(a), detail::minExponent(b), accumulator == Accumulator::F16};
+  return {fp8 ? 13 : 25, fp8 ? 13 : 23, detail::minExponent(a), detail::minExponent(b),
+          accumulator == Accumulator::F16};
 }
 
 /// Sets the rounding mode toward zero while it lives.
@@ -34,7 +35,8 @@ private:
   unsigned saved;
 };
 
-void multiply(detail::Product &product, Arithmetic arithmetic, MmaType aType, MmaType bType, detail::Expanded &operands) {
+void multiply(detail::Product &product, Arithmetic arithmetic, MmaType aType, MmaType bType,
+              detail::Expanded &operands) {
   product.a = operands.a;
   product.b = operands.b;
   if (arithmetic == Arithmetic::Fast)
@@ -80,8 +82,15 @@ void wgmma(const WgmmaShape &shape, const OperandTile &a, const OperandTile &b, 
   unsigned k = 32 / sizeOf(shape.aType);
   detail::expandA(a, shape.aType, k, shape.negateA != shape.negateB, operands);
   detail::expandB(b, shape.bType, k, operands);
-  detail::Product product{.a = nullptr, .b = nullptr, .aExponents = nullptr, .bExponents = nullptr, .d = nullptr,
-                          .k = k, .rows = 64, .n = shape.n, .accumulate = shape.accumulate,
+  detail::Product product{.a = nullptr,
+                          .b = nullptr,
+                          .aExponents = nullptr,
+                          .bExponents = nullptr,
+                          .d = nullptr,
+                          .k = k,
+                          .rows = 64,
+                          .n = shape.n,
+                          .accumulate = shape.accumulate,
                           .rule = exactRule(shape.aType, shape.bType, shape.accumulator)};
   if (shape.accumulator == Accumulator::F32) {
     product.d = reinterpret_cast<float *const *>(d);
@@ -116,8 +125,15 @@ void mmaSync(const MmaSyncShape &shape, const uint32_t *const *a, const uint32_t
       std::memcpy(bTile.row(group) + 16 * r, b[r] + 4 * group, 16);
   detail::expandA(aTile, shape.aType, shape.k, false, operands);
   detail::expandB(bTile, shape.bType, shape.k, operands);
-  detail::Product product{.a = nullptr, .b = nullptr, .aExponents = nullptr, .bExponents = nullptr, .d = nullptr,
-                          .k = shape.k, .rows = 16, .n = 8, .accumulate = true,
+  detail::Product product{.a = nullptr,
+                          .b = nullptr,
+                          .aExponents = nullptr,
+                          .bExponents = nullptr,
+                          .d = nullptr,
+                          .k = shape.k,
+                          .rows = 16,
+                          .n = 8,
+                          .accumulate = true,
                           .rule = exactRule(shape.aType, shape.bType, shape.accumulator)};
   unsigned registers = accumulatorRegisters(shape);
   if (shape.accumulator == Accumulator::F16) {

@@ -15,9 +15,9 @@ struct TypeInfo {
   unsigned size;
   bool isFloat;
 };
-constexpr TypeInfo types[] = {{"u8", 1, false},  {"u16", 2, false}, {"u32", 4, false},     {"s32", 4, false},
-                              {"u64", 8, false}, {"s64", 8, false}, {"f16", 2, true},      {"f32", 4, true},
-                              {"f64", 8, true},  {"bf16", 2, true}, {"f32 ftz", 4, true},  {"tf32", 4, true},
+constexpr TypeInfo types[] = {{"u8", 1, false},     {"u16", 2, false}, {"u32", 4, false},    {"s32", 4, false},
+                              {"u64", 8, false},    {"s64", 8, false}, {"f16", 2, true},     {"f32", 4, true},
+                              {"f64", 8, true},     {"bf16", 2, true}, {"f32 ftz", 4, true}, {"tf32", 4, true},
                               {"tf32 ftz", 4, true}};
 
 Error invalid(const std::string &expected, uint64_t got) {
@@ -119,7 +119,8 @@ Expected<TensorMap> makeTensorMap(const TensorMapRequest &request) {
   if (request.rank < (interleaved ? 3 : 1) || request.rank > 5)
     return invalid(interleaved ? "rank 3..5 for an interleaved layout" : "rank 1..5", request.rank);
   if (!request.sizes || !request.box || !request.elementStrides || (request.rank > 1 && !request.strides))
-    return makeError("expected tensor map sizes, strides, box and element strides, but got a null pointer", invalidValue);
+    return makeError("expected tensor map sizes, strides, box and element strides, but got a null pointer",
+                     invalidValue);
   constexpr Swizzle swizzles[] = {Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128};
   TensorMap map;
   map.type = static_cast<TensorMapType>(request.type);

@@ -23,13 +23,14 @@ Status checkBox(const TensorMap &map, SharedWindow shared, uint32_t address) {
   if (map.interleave != Interleave::None)
     return makeError("expected a tensor map without interleave: the emulator does not execute interleaved layouts");
   if (address % 128)
-    return makeError("expected the shared address of a tensor copy to be a multiple of 128, but got " + hex(address), 716);
+    return makeError("expected the shared address of a tensor copy to be a multiple of 128, but got " + hex(address),
+                     716);
   uint64_t end = static_cast<uint64_t>(address) + map.boxBytes();
   if (map.swizzle != Swizzle::None)
     end = (end + 127) / 128 * 128; // short rows are permuted within their 128 bytes
   if (end > shared.size)
-    return makeError("expected a box of " + std::to_string(map.boxBytes()) + " bytes at shared address " + hex(address) +
-                         " to end inside shared memory (" + std::to_string(shared.size) + " bytes)",
+    return makeError("expected a box of " + std::to_string(map.boxBytes()) + " bytes at shared address " +
+                         hex(address) + " to end inside shared memory (" + std::to_string(shared.size) + " bytes)",
                      illegalAddress);
   return Status::success();
 }
@@ -175,9 +176,8 @@ void reduceBulk(Reduction reduction, TensorMapType type, uint8_t *destination, c
     reduceElements<T>(destination, source, bytes, [&](T a, T b) { return reduceFloat(reduction, a, b); });
   };
   auto halves = [&](float (*widen)(uint16_t), uint16_t (*round)(float)) {
-    reduceElements<uint16_t>(destination, source, bytes, [&](uint16_t a, uint16_t b) {
-      return round(reduceFloat(reduction, widen(a), widen(b)));
-    });
+    reduceElements<uint16_t>(destination, source, bytes,
+                             [&](uint16_t a, uint16_t b) { return round(reduceFloat(reduction, widen(a), widen(b))); });
   };
   switch (type) {
   case TensorMapType::U8:
@@ -203,8 +203,8 @@ void reduceBulk(Reduction reduction, TensorMapType type, uint8_t *destination, c
   }
 }
 
-Expected<BoxTraffic> loadBox(const TensorMap &map, const int32_t *coordinates, SharedWindow shared, uint32_t destination,
-                             const GlobalResolver &resolve) {
+Expected<BoxTraffic> loadBox(const TensorMap &map, const int32_t *coordinates, SharedWindow shared,
+                             uint32_t destination, const GlobalResolver &resolve) {
   if (Status status = checkBox(map, shared, destination); !status)
     return status.error();
   BoxTraffic traffic;

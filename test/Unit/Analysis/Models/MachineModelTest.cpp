@@ -63,9 +63,16 @@ TEST(MachineModel, TwoTilesInAnIterationNeedRegistersForBoth) {
     int64_t depth, tileKv, warpgroups;
     bool fits; ///< compiled without a spill (docs/Decisions/0411)
   };
-  for (const Case &c : {Case{64, 128, 2, true}, {64, 160, 2, false}, {96, 128, 2, true}, {128, 112, 2, true},
-                        {128, 128, 2, false}, {192, 96, 2, true}, {256, 64, 2, true}, {256, 80, 2, false},
-                        {64, 80, 3, true}, {64, 96, 3, false}}) {
+  for (const Case &c : {Case{64, 128, 2, true},
+                        {64, 160, 2, false},
+                        {96, 128, 2, true},
+                        {128, 112, 2, true},
+                        {128, 128, 2, false},
+                        {192, 96, 2, true},
+                        {256, 64, 2, true},
+                        {256, 80, 2, false},
+                        {64, 80, 3, true},
+                        {64, 96, 3, false}}) {
     const HopperTiles tiles{64 * c.warpgroups, c.tileKv, 2, c.warpgroups, /*unroll=*/2};
     EXPECT_EQ(static_cast<bool>(checkTiles(h100, shape(c.depth, DType::BF16), tiles)), c.fits)
         << c.depth << ", " << c.tileKv << ", " << c.warpgroups;

@@ -19,8 +19,8 @@ namespace {
 class DescribeLaunchTest : public testing::Test {
 protected:
   DescribeLaunchTest() {
-    context.loadDialect<FADialect, func::FuncDialect, arith::ArithDialect, affine::AffineDialect,
-                        memref::MemRefDialect, scf::SCFDialect>();
+    context.loadDialect<FADialect, func::FuncDialect, arith::ArithDialect, affine::AffineDialect, memref::MemRefDialect,
+                        scf::SCFDialect>();
   }
 
   FailureOr<::fa::LaunchDescriptor> describe(StringRef text) {

@@ -34,9 +34,7 @@ int64_t evaluate(Value value, const std::map<void *, int64_t> &arguments) {
 
 class NamedMasksTest : public testing::Test {
 protected:
-  NamedMasksTest() {
-    context.loadDialect<FADialect, arith::ArithDialect, func::FuncDialect>();
-  }
+  NamedMasksTest() { context.loadDialect<FADialect, arith::ArithDialect, func::FuncDialect>(); }
 
   void expectAgreement(MaskAttrInterface mask) {
     OpBuilder builder(&context);
@@ -77,7 +75,8 @@ TEST_F(NamedMasksTest, WindowAgrees) {
 }
 
 TEST_F(NamedMasksTest, CausalCornersDifferWithUnequalLengths) {
-  auto topLeft = CausalAttr::get(&context, Corner::TopLeft), bottomRight = CausalAttr::get(&context, Corner::BottomRight);
+  auto topLeft = CausalAttr::get(&context, Corner::TopLeft),
+       bottomRight = CausalAttr::get(&context, Corner::BottomRight);
   EXPECT_FALSE(topLeft.visible(0, 1, 2, 4));
   EXPECT_TRUE(bottomRight.visible(0, 2, 2, 4));
   EXPECT_FALSE(bottomRight.visible(0, 3, 2, 4));

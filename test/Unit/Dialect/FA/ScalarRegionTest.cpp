@@ -47,9 +47,8 @@ protected:
 
   unsigned count(StringRef name) {
     unsigned found = 0;
-    attention->getParentOp()->walk([&](Operation *op) {
-      found += op->getName().getStringRef() == name && !op->getParentOfType<AttentionOp>();
-    });
+    attention->getParentOp()->walk(
+        [&](Operation *op) { found += op->getName().getStringRef() == name && !op->getParentOfType<AttentionOp>(); });
     return found;
   }
 

@@ -1,5 +1,5 @@
-// The CUDA driver end to end without a GPU: the process starts again with LD_LIBRARY_PATH at the shim, so that the driver
-// finds the emulator where it looks for libcuda.so.1.
+// The CUDA driver end to end without a GPU: the process starts again with LD_LIBRARY_PATH at the shim, so that the
+// driver finds the emulator where it looks for libcuda.so.1.
 #include "fa/Runtime/CUDA/CudaDriver.h"
 #include "fa/Support/File.h"
 #include <cstdlib>
@@ -14,7 +14,8 @@ namespace {
 
 std::string fixture(const std::string &name) {
   const char *source = std::getenv("FA_SOURCE_DIR");
-  Expected<std::string> text = readFile(std::string(source ? source : ".") + "/test/Unit/Runtime/Emulator/Fixtures/" + name);
+  Expected<std::string> text =
+      readFile(std::string(source ? source : ".") + "/test/Unit/Runtime/Emulator/Fixtures/" + name);
   EXPECT_TRUE(text) << text.message();
   return text ? *text : "";
 }
@@ -55,7 +56,8 @@ struct Vectors {
       a.push_back(static_cast<float>(i));
       b.push_back(static_cast<float>(2 * i));
     }
-    for (const auto &[name, values] : {std::pair<const char *, std::vector<float> *>{"a", &a}, {"b", &b}, {"c", nullptr}}) {
+    for (const auto &[name, values] :
+         {std::pair<const char *, std::vector<float> *>{"a", &a}, {"b", &b}, {"c", nullptr}}) {
       auto address = driver.allocate(static_cast<size_t>(count) * 4);
       EXPECT_TRUE(address) << address.message();
       bindings.tensors[name] = {DType::F32, *address, 0, {count}, {1}};
@@ -76,7 +78,8 @@ TEST(CudaDriver, DescribesTheDevice) {
   EXPECT_EQ(driver->abi(), "ptx");
   auto missing = createCudaDriver(3);
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.message().find("expected a CUDA device in 0..0, but got 3"), std::string::npos) << missing.message();
+  EXPECT_NE(missing.message().find("expected a CUDA device in 0..0, but got 3"), std::string::npos)
+      << missing.message();
 }
 
 TEST(CudaDriver, RunsAKernelFromItsDescriptor) {
@@ -111,7 +114,8 @@ TEST(CudaDriver, RunsWarpSpecialisedTensorCores) {
   d.sharedBytes = "6 * 8192";
   Bindings bindings;
   std::map<std::string, std::vector<int>> values;
-  for (const auto &[name, count] : {std::pair<const char *, int64_t>{"q", rows}, {"k", keys}, {"v", keys}, {"o", rows}}) {
+  for (const auto &[name, count] :
+       {std::pair<const char *, int64_t>{"q", rows}, {"k", keys}, {"v", keys}, {"o", rows}}) {
     std::vector<uint16_t> bits(static_cast<size_t>(count * depth));
     for (size_t i = 0; i < bits.size(); ++i) {
       values[name].push_back(static_cast<int>((i * 2654435761u >> 13) % 3) - 1);
@@ -162,7 +166,8 @@ TEST(CudaDriver, ReportsNameAndMeaningOfEveryFailure) {
   auto badPtx = driver->loadModule({ModuleImage::Kind::Ptx, ".version 8.0\nnonsense"});
   ASSERT_FALSE(badPtx);
   EXPECT_NE(badPtx.message().find("CUDA_ERROR_INVALID_PTX (218)"), std::string::npos) << badPtx.message();
-  EXPECT_NE(badPtx.message().find("line 2"), std::string::npos) << "the JIT log is part of the message: " << badPtx.message();
+  EXPECT_NE(badPtx.message().find("line 2"), std::string::npos)
+      << "the JIT log is part of the message: " << badPtx.message();
   EXPECT_FALSE(driver->loadModule({ModuleImage::Kind::SharedObject, "x.so"}));
 
   auto module = driver->loadModule({ModuleImage::Kind::Ptx, fixture("VectorAdd.ptx")});

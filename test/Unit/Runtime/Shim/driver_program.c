@@ -56,8 +56,8 @@ CUresult cuFuncSetAttribute(CUfunction, int, int);
 CUresult cuFuncGetAttribute(int *, int, CUfunction);
 CUresult cuFuncGetParamInfo(CUfunction, size_t, size_t *, size_t *);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *, CUfunction, int, size_t);
-CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **,
-                        void **);
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                        void **, void **);
 CUresult cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **, void **);
 CUresult cuMemAlloc_v2(CUdeviceptr *, size_t);
 CUresult cuMemAllocAsync(CUdeviceptr *, size_t, CUstream);
@@ -84,8 +84,8 @@ CUresult cuEventRecord(CUevent, CUstream);
 CUresult cuEventSynchronize(CUevent);
 CUresult cuEventQuery(CUevent);
 CUresult cuEventElapsedTime_v2(float *, CUevent, CUevent);
-CUresult cuTensorMapEncodeTiled(CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,
-                                const uint32_t *, int, int, int, int);
+CUresult cuTensorMapEncodeTiled(CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
+                                const uint32_t *, const uint32_t *, int, int, int, int);
 CUresult cuTensorMapReplaceAddress(CUtensorMap *, void *);
 
 static void expect(CUresult got, CUresult want, const char *what, int line) {
@@ -323,7 +323,9 @@ static void twoProducts(const char *folder) {
   void *values[] = {log, (void *)sizeof log};
   EXPECT(cuModuleLoadDataEx(&module, ".version 8.0\nnonsense", 2, options, values), 218);
   REQUIRE(strlen(log) > 0);
-  EXPECT(cuModuleLoadData(&module, "\x7f" "ELF"), 209);
+  EXPECT(cuModuleLoadData(&module, "\x7f"
+                                   "ELF"),
+         209);
   CHECK(cuModuleLoadDataEx(&module, ptx, 2, options, values));
   free(ptx);
   CHECK(cuModuleGetFunction(&function, module, "two_products"));

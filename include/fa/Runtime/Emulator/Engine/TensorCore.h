@@ -29,10 +29,10 @@ struct WgmmaShape {
   MmaType aType = MmaType::BF16;
   MmaType bType = MmaType::BF16;
   Accumulator accumulator = Accumulator::F32;
-  unsigned n = 8;          ///< 8, 16, .. 256
-  bool accumulate = true;  ///< scale-d; false: old D is not read
-  bool negateA = false;    ///< scale-a = -1
-  bool negateB = false;    ///< scale-b = -1
+  unsigned n = 8;         ///< 8, 16, .. 256
+  bool accumulate = true; ///< scale-d; false: old D is not read
+  bool negateA = false;   ///< scale-a = -1
+  bool negateB = false;   ///< scale-b = -1
   Arithmetic arithmetic = Arithmetic::Fast;
 };
 
@@ -44,8 +44,8 @@ constexpr unsigned accumulatorRegisters(const WgmmaShape &shape) {
 /// Checks n and the combination of types against the PTX table; the message names the accepted values.
 Status verify(const WgmmaShape &shape);
 
-/// `d[warp * accumulatorRegisters + r]` points at the 32 lane values of register r of warp 0..3. Precondition: verify().
-/// NaN results: Fast keeps what the host's FMA gives; H100 gives 0x7FFFFFFF (f16: 0x7FFF).
+/// `d[warp * accumulatorRegisters + r]` points at the 32 lane values of register r of warp 0..3. Precondition:
+/// verify(). NaN results: Fast keeps what the host's FMA gives; H100 gives 0x7FFFFFFF (f16: 0x7FFF).
 void wgmma(const WgmmaShape &shape, const OperandTile &a, const OperandTile &b, uint32_t *const *d);
 
 /// mma.sync.aligned.m16n8kK.row.col: K = 16 or 8 (f16, bf16), 8 or 4 (tf32), 32 or 16 (e4m3, e5m2).

@@ -21,7 +21,8 @@ struct BoxRow {
   uint64_t address;
 };
 
-/// Calls `visit(const BoxRow &)` for each run of the box at `coordinates` (rank entries, innermost first), in box order.
+/// Calls `visit(const BoxRow &)` for each run of the box at `coordinates` (rank entries, innermost first), in box
+/// order.
 template <typename Visit> void forEachBoxRow(const TensorMap &map, const int32_t *coordinates, Visit &&visit) {
   std::array<uint32_t, 5> index{};
   uint32_t size = static_cast<uint32_t>(map.strides[0]), columns = map.boxElements(0), offset = 0;
@@ -62,8 +63,8 @@ struct BoxTraffic {
 
 /// Loads a box to shared address `destination`; out-of-bounds elements are filled. Fails (code 700) with the global
 /// address that is not accessible, or when the box does not fit in the window; refuses interleaved maps.
-Expected<BoxTraffic> loadBox(const TensorMap &map, const int32_t *coordinates, SharedWindow shared, uint32_t destination,
-                             const GlobalResolver &resolve);
+Expected<BoxTraffic> loadBox(const TensorMap &map, const int32_t *coordinates, SharedWindow shared,
+                             uint32_t destination, const GlobalResolver &resolve);
 /// Stores a box from shared address `source`; elements outside the tensor are not written. Negative start coordinates
 /// are refused (PTX restricts them for this direction).
 Expected<BoxTraffic> storeBox(const TensorMap &map, const int32_t *coordinates, SharedWindow shared, uint32_t source,

@@ -1,6 +1,6 @@
 // Conversions: all values of each narrow format, and around every rounding boundary between neighbours.
-#include "TensorCoreOracle.h"
 #include "fa/Runtime/Emulator/Engine/Convert.h"
+#include "TensorCoreOracle.h"
 #include "fa/Runtime/Emulator/Engine/TensorCore.h"
 #include <gtest/gtest.h>
 
@@ -36,7 +36,8 @@ TEST(Convert, WidensEveryValue) {
       if (std::isnan(expected))
         EXPECT_TRUE(std::isnan(got)) << f.name << " " << bits;
       else
-        EXPECT_TRUE(expected == static_cast<double>(got) && std::signbit(expected) == std::signbit(got)) << f.name << bits;
+        EXPECT_TRUE(expected == static_cast<double>(got) && std::signbit(expected) == std::signbit(got))
+            << f.name << bits;
     }
 }
 
@@ -90,9 +91,9 @@ std::vector<uint32_t> interestingFloats() {
   std::vector<uint32_t> all;
   std::mt19937 random(7);
   for (uint32_t exponent = 0; exponent < 256; ++exponent)
-    for (uint32_t fraction : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x2fffu, 0x3000u, 0x3001u, 0x7fffu, 0x8000u, 0x8001u, 0x17fffu,
-                              0x18000u, 0x7fefffu, 0x7ff000u, 0x7f8000u, 0x7fffffu, 0x400000u,
-                              static_cast<uint32_t>(random() & 0x7fffff)})
+    for (uint32_t fraction :
+         {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x2fffu, 0x3000u, 0x3001u, 0x7fffu, 0x8000u, 0x8001u, 0x17fffu, 0x18000u,
+          0x7fefffu, 0x7ff000u, 0x7f8000u, 0x7fffffu, 0x400000u, static_cast<uint32_t>(random() & 0x7fffff)})
       for (uint32_t sign : {0u, 1u})
         all.push_back(sign << 31 | exponent << 23 | fraction);
   while (all.size() % 32)
@@ -117,7 +118,8 @@ TEST(Convert, PairsMatchSingleValuesOnEveryIsa) {
       for (unsigned i = 0; i < 32; ++i) {
         float u = std::bit_cast<float>(upper[i]), l = std::bit_cast<float>(lower[i]);
         ASSERT_EQ(bf16[i], static_cast<uint32_t>(roundToBF16(u)) << 16 | roundToBF16(l)) << isa;
-        ASSERT_EQ(f16[i], static_cast<uint32_t>(roundToF16(u)) << 16 | roundToF16(l)) << isa << std::hex << upper[i] << " " << lower[i];
+        ASSERT_EQ(f16[i], static_cast<uint32_t>(roundToF16(u)) << 16 | roundToF16(l))
+            << isa << std::hex << upper[i] << " " << lower[i];
         ASSERT_EQ(e4m3[i], static_cast<uint32_t>(roundToE4M3(u)) << 8 | roundToE4M3(l));
         ASSERT_EQ(e5m2[i], static_cast<uint32_t>(roundToE5M2(u)) << 8 | roundToE5M2(l));
         auto clamp = [](float x) { return std::isnan(x) ? x : std::fmax(x, 0.f) + 0.f; };
@@ -136,7 +138,8 @@ TEST(Convert, BytePairsToHalves) {
     convertE4M3x2ToF16x2(in, out);
     for (unsigned i = 0; i < 32; ++i)
       for (unsigned half = 0; half < 2; ++half) {
-        double expected = valueOf(MmaType::E4M3, in[i] >> 8 * half & 255), got = valueOf(MmaType::F16, out[i] >> 16 * half & 0xffff);
+        double expected = valueOf(MmaType::E4M3, in[i] >> 8 * half & 255),
+               got = valueOf(MmaType::F16, out[i] >> 16 * half & 0xffff);
         ASSERT_TRUE(expected == got || (std::isnan(expected) && std::isnan(got)));
       }
     convertE5M2x2ToF16x2(in, out);

@@ -112,7 +112,8 @@ TEST(MatrixDescriptor, GatherReadsExactlyTheElements) {
         for (unsigned row = 0; row < 64; ++row)
           for (unsigned k = 0; k < 32 / sizeOf(type); ++k)
             EXPECT_EQ(std::memcmp(tile.row(row) + k * sizeOf(type),
-                                  memory.data() + elementAddress(d, type, major, row, k), sizeOf(type)), 0);
+                                  memory.data() + elementAddress(d, type, major, row, k), sizeOf(type)),
+                      0);
       }
   OperandTile tile;
   Status outside = gatherOperand(window, {65536 - 1024, 16, 1024, Swizzle::B128}, MmaType::BF16, Major::K, 64, tile);

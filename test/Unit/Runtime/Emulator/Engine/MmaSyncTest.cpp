@@ -73,7 +73,8 @@ void check(MmaSyncShape shape, std::mt19937 &random, bool spread) {
         y.push_back(valueOf(shape.bType, b[column * k + i]));
       }
       float c = std::bit_cast<float>(rc.lanes[v][lane]);
-      float expected = shape.arithmetic == Arithmetic::H100 ? h100Dot(shape.aType, shape.bType, x, y, c) : fastDot(x, y, c);
+      float expected =
+          shape.arithmetic == Arithmetic::H100 ? h100Dot(shape.aType, shape.bType, x, y, c) : fastDot(x, y, c);
       ASSERT_TRUE(expected == std::bit_cast<float>(rd.lanes[v][lane])) << nameOf(shape.aType) << " k " << k;
     }
 }

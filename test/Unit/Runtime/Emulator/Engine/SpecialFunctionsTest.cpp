@@ -1,7 +1,7 @@
 // Accuracy of the approximate functions against long double, and their special values, on every instruction set.
+#include "fa/Runtime/Emulator/Engine/SpecialFunctions.h"
 #include "FullSweep.h"
 #include "TensorCoreOracle.h"
-#include "fa/Runtime/Emulator/Engine/SpecialFunctions.h"
 #include "fa/Runtime/Emulator/Engine/TensorCore.h"
 #include <gtest/gtest.h>
 
@@ -42,7 +42,8 @@ TEST(SpecialFunctions, StayWithinTheirBounds) {
     for (const Case &c : cases)
       for (unsigned round = 0; round < rounds; ++round) {
         uint32_t in[32], out[32];
-        std::uniform_int_distribution<uint32_t> bits(std::bit_cast<uint32_t>(std::fabs(c.low)), std::bit_cast<uint32_t>(c.high));
+        std::uniform_int_distribution<uint32_t> bits(std::bit_cast<uint32_t>(std::fabs(c.low)),
+                                                     std::bit_cast<uint32_t>(c.high));
         for (uint32_t &lane : in) {
           lane = bits(random);
           if (c.low < 0) {

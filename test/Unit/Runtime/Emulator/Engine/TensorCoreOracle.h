@@ -50,7 +50,8 @@ inline float fastDot(const std::vector<double> &a, const std::vector<double> &b,
   return c;
 }
 
-/// Exponent and integer significand of a finite value in a format with `fraction` bits whose smallest exponent is `lowest`.
+/// Exponent and integer significand of a finite value in a format with `fraction` bits whose smallest exponent is
+/// `lowest`.
 struct Scaled {
   int exponent;
   int64_t significand;
@@ -67,8 +68,8 @@ inline int lowestExponent(MmaType type) {
 }
 
 /// The truncated fused sum (ptx-semantics section 2) as an integer times 2^exponent.
-inline Scaled exactSum(MmaType aType, MmaType bType, const std::vector<double> &a, const std::vector<double> &b, double c,
-                       int lowestC) {
+inline Scaled exactSum(MmaType aType, MmaType bType, const std::vector<double> &a, const std::vector<double> &b,
+                       double c, int lowestC) {
   int bits = sizeOf(aType) == 1 ? 13 : 25;
   std::vector<Scaled> terms{scaled(c, 23, lowestC)};
   std::vector<int> fractions{23};
@@ -103,11 +104,13 @@ inline float roundTowardZero(Scaled sum, int fraction) {
   return static_cast<float>(sum.significand < 0 ? -value : value);
 }
 
-inline float h100Dot(MmaType aType, MmaType bType, const std::vector<double> &a, const std::vector<double> &b, float c) {
+inline float h100Dot(MmaType aType, MmaType bType, const std::vector<double> &a, const std::vector<double> &b,
+                     float c) {
   return roundTowardZero(exactSum(aType, bType, a, b, static_cast<double>(c), -126), sizeOf(aType) == 1 ? 13 : 23);
 }
 
-/// Random element bits: `spread` 0 gives values of similar size, else exponents over the format's whole range and zeros.
+/// Random element bits: `spread` 0 gives values of similar size, else exponents over the format's whole range and
+/// zeros.
 inline uint32_t randomElement(MmaType type, std::mt19937 &random, bool spread) {
   auto pick = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
   uint32_t sign = pick(2), zero = spread && pick(16) == 0 ? 0 : 1;

@@ -13,8 +13,17 @@ struct Arguments {
   uint64_t strides[4] = {2048, 256, 2048000, 4096000};
   uint32_t box[5] = {64, 128, 1, 1, 1};
   uint32_t elementStrides[5] = {1, 1, 1, 1, 1};
-  TensorMapRequest request{.type = 9, .rank = 4, .base = 0x10000, .sizes = sizes, .strides = strides, .box = box,
-                           .elementStrides = elementStrides, .interleave = 0, .swizzle = 3, .l2Promotion = 2, .fill = 0};
+  TensorMapRequest request{.type = 9,
+                           .rank = 4,
+                           .base = 0x10000,
+                           .sizes = sizes,
+                           .strides = strides,
+                           .box = box,
+                           .elementStrides = elementStrides,
+                           .interleave = 0,
+                           .swizzle = 3,
+                           .l2Promotion = 2,
+                           .fill = 0};
 };
 
 TEST(TensorMap, AcceptsTheUsualMap) {
@@ -48,7 +57,8 @@ TEST(TensorMap, RefusesEachBadArgument) {
       {"NaN fill", [](Arguments &a) { a.request.fill = 1, a.request.type = 1; }},
       {"address", [](Arguments &a) { a.request.base = 0x10008; }},
       {"address", [](Arguments &a) { a.request.base = 0; }},
-      {"multiple of 32", [](Arguments &a) { a.request.base = 0x10010, a.request.interleave = 2, a.request.swizzle = 1; }},
+      {"multiple of 32",
+       [](Arguments &a) { a.request.base = 0x10010, a.request.interleave = 2, a.request.swizzle = 1; }},
       {"swizzle of 32", [](Arguments &a) { a.request.interleave = 2, a.request.swizzle = 2; }},
       {"size of dimension 1", [](Arguments &a) { a.sizes[1] = 0; }},
       {"size of dimension 3", [](Arguments &a) { a.sizes[3] = (1ull << 32) + 1; }},

@@ -1,8 +1,8 @@
 // TMA boxes against an oracle that walks single elements: random maps of every rank, coordinates around the edges.
-#include "FullSweep.h"
 #include "fa/Runtime/Emulator/Engine/TensorMemoryAccess.h"
-#include <gtest/gtest.h>
+#include "FullSweep.h"
 #include <cstring>
+#include <gtest/gtest.h>
 #include <random>
 
 using namespace fa;
@@ -59,7 +59,8 @@ Transfer randomTransfer(std::mt19937 &random, bool negative) {
     for (uint8_t &byte : *memory)
       byte = static_cast<uint8_t>(random());
   for (unsigned dim = 0; dim < r.rank; ++dim)
-    s.coordinates[dim] = static_cast<int32_t>(pick(0, sizes[dim] + 2)) - (negative ? static_cast<int32_t>(pick(0, 9)) : 0);
+    s.coordinates[dim] =
+        static_cast<int32_t>(pick(0, sizes[dim] + 2)) - (negative ? static_cast<int32_t>(pick(0, 9)) : 0);
   return s;
 }
 
@@ -82,7 +83,9 @@ template <typename Visit> uint64_t forEachElement(Transfer &s, std::vector<uint8
       at += static_cast<uint64_t>(c) * (dim ? s.map.strides[dim] : size);
     }
     uint32_t a = s.address + linear * size;
-    uint32_t mask = s.map.swizzle == Swizzle::B128 ? 7 : s.map.swizzle == Swizzle::B64 ? 3 : s.map.swizzle == Swizzle::B32;
+    uint32_t mask = s.map.swizzle == Swizzle::B128  ? 7
+                    : s.map.swizzle == Swizzle::B64 ? 3
+                                                    : s.map.swizzle == Swizzle::B32;
     visit(a ^ (a / 128 % 8 & mask) << 4, in ? global.data() + at : nullptr);
     inside += in ? size : 0;
   }
@@ -144,14 +147,30 @@ TEST(TensorMemoryAccess, ReductionsMatchElementWalk) {
       std::memcpy(&old, element, 4);
       std::memcpy(&value, s.shared.data() + address, 4);
       switch (reduction) {
-      case Reduction::Add: result = old + value; break;
-      case Reduction::Min: result = old < value ? old : value; break;
-      case Reduction::Max: result = old > value ? old : value; break;
-      case Reduction::Inc: result = old >= value ? 0 : old + 1; break;
-      case Reduction::Dec: result = old == 0 || old > value ? value : old - 1; break;
-      case Reduction::And: result = old & value; break;
-      case Reduction::Or: result = old | value; break;
-      case Reduction::Xor: result = old ^ value; break;
+      case Reduction::Add:
+        result = old + value;
+        break;
+      case Reduction::Min:
+        result = old < value ? old : value;
+        break;
+      case Reduction::Max:
+        result = old > value ? old : value;
+        break;
+      case Reduction::Inc:
+        result = old >= value ? 0 : old + 1;
+        break;
+      case Reduction::Dec:
+        result = old == 0 || old > value ? value : old - 1;
+        break;
+      case Reduction::And:
+        result = old & value;
+        break;
+      case Reduction::Or:
+        result = old | value;
+        break;
+      case Reduction::Xor:
+        result = old ^ value;
+        break;
       }
       std::memcpy(element, &result, 4);
     });

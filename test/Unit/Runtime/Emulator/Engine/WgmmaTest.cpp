@@ -1,6 +1,6 @@
 // wgmma against an element-by-element oracle: every type, layout, accumulator, arithmetic and instruction set.
-#include "TensorCoreOracle.h"
 #include "FullSweep.h"
+#include "TensorCoreOracle.h"
 #include "fa/Runtime/Emulator/Engine/Fragments.h"
 #include "fa/Runtime/Emulator/Engine/TensorCore.h"
 #include <gtest/gtest.h>
@@ -27,7 +27,8 @@ struct Problem {
     for (auto &lanes : registers) {
       for (uint32_t &lane : lanes)
         lane = shape.accumulator == Accumulator::F32
-                   ? std::bit_cast<uint32_t>(std::ldexp(static_cast<float>(random()) - 0x1p31f, spread ? -int(random() % 60) : -31))
+                   ? std::bit_cast<uint32_t>(
+                         std::ldexp(static_cast<float>(random()) - 0x1p31f, spread ? -int(random() % 60) : -31))
                    : randomElement(MmaType::F16, random, spread) | randomElement(MmaType::F16, random, spread) << 16;
       pointers.push_back(lanes.data());
     }
@@ -114,7 +115,12 @@ TEST_P(WgmmaIsa, MatchesOracle) {
     for (Arithmetic arithmetic : {Arithmetic::Fast, Arithmetic::H100})
       for (bool spread : {false, true})
         for (unsigned n : {8u, 24u, fullSweep() ? 256u : 40u})
-          check({.aType = type, .bType = type, .n = n, .accumulate = n != 24, .negateA = spread, .negateB = n == 8,
+          check({.aType = type,
+                 .bType = type,
+                 .n = n,
+                 .accumulate = n != 24,
+                 .negateA = spread,
+                 .negateB = n == 8,
                  .arithmetic = arithmetic},
                 random, spread);
 }
@@ -123,9 +129,17 @@ TEST_P(WgmmaIsa, HalfAccumulatorAndMixedFp8) {
   std::mt19937 random(2);
   for (Arithmetic arithmetic : {Arithmetic::Fast, Arithmetic::H100})
     for (bool spread : {false, true}) {
-      check({.aType = MmaType::F16, .bType = MmaType::F16, .accumulator = Accumulator::F16, .n = 16, .arithmetic = arithmetic},
+      check({.aType = MmaType::F16,
+             .bType = MmaType::F16,
+             .accumulator = Accumulator::F16,
+             .n = 16,
+             .arithmetic = arithmetic},
             random, false);
-      check({.aType = MmaType::E4M3, .bType = MmaType::E5M2, .accumulator = Accumulator::F16, .n = 16, .arithmetic = arithmetic},
+      check({.aType = MmaType::E4M3,
+             .bType = MmaType::E5M2,
+             .accumulator = Accumulator::F16,
+             .n = 16,
+             .arithmetic = arithmetic},
             random, false);
       check({.aType = MmaType::E5M2, .bType = MmaType::E4M3, .n = 16, .arithmetic = arithmetic}, random, spread);
     }
@@ -150,16 +164,16 @@ TEST_P(WgmmaIsa, ExactExtremes) {
     a.resize(16), b.resize(16);
     return dotOf(Arithmetic::H100, a, b, c);
   };
-  EXPECT_EQ(std::bit_cast<uint32_t>(exact({inf, 0}, {0, 0}, 0)), 0x7fffffffu);            // inf * 0
+  EXPECT_EQ(std::bit_cast<uint32_t>(exact({inf, 0}, {0, 0}, 0)), 0x7fffffffu); // inf * 0
   EXPECT_EQ(std::bit_cast<uint32_t>(exact({inf, inf}, {one, one | 0x8000}, 0)), 0x7fffffffu);
   EXPECT_EQ(std::bit_cast<uint32_t>(exact({one}, {nan}, 0)), 0x7fffffffu);
   EXPECT_EQ(exact({inf}, {one | 0x8000}, 0x3f800000), -INFINITY);
   EXPECT_EQ(exact({one}, {one}, 0x7f800000), INFINITY);
-  EXPECT_EQ(exact({largest}, {largest}, 0), 0x1.fffffep127f);                              // rounds toward zero
-  EXPECT_EQ(exact({tiny}, {tiny}, 0), 0);                                                  // below every subnormal
-  EXPECT_EQ(exact({tiny}, {0x3f00}, 0), 0x1p-127f);                                        // a subnormal result
+  EXPECT_EQ(exact({largest}, {largest}, 0), 0x1.fffffep127f); // rounds toward zero
+  EXPECT_EQ(exact({tiny}, {tiny}, 0), 0);                     // below every subnormal
+  EXPECT_EQ(exact({tiny}, {0x3f00}, 0), 0x1p-127f);           // a subnormal result
   EXPECT_EQ(exact({subnormal}, {one}, 0), 0x1p-133f);
-  EXPECT_EQ(exact({}, {}, 1), 0x1p-149f);                                                  // C alone, smallest value
+  EXPECT_EQ(exact({}, {}, 1), 0x1p-149f); // C alone, smallest value
   EXPECT_EQ(exact({}, {}, 0x80000000), 0);
   // 16 products of nearly 4 fill more than 31 bits.
   std::vector<uint32_t> big(16, 0x3fff);

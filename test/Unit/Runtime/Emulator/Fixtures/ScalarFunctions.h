@@ -1,5 +1,5 @@
-// Scalar functions that are compiled three times: for x86 by the test, and to PTX by nvcc and by LLVM. The emulator must
-// give the bits that x86 gives. Only operations that C++ and IEEE 754 define on every input are used.
+// Scalar functions that are compiled three times: for x86 by the test, and to PTX by nvcc and by LLVM. The emulator
+// must give the bits that x86 gives. Only operations that C++ and IEEE 754 define on every input are used.
 #pragma once
 
 #ifdef __CUDACC__
@@ -15,10 +15,26 @@ typedef int s32;
 typedef unsigned long long u64;
 typedef long long s64;
 
-FA_FUNCTION float asFloat(u32 x) { float f; __builtin_memcpy(&f, &x, 4); return f; }
-FA_FUNCTION u32 asBits(float f) { u32 x; __builtin_memcpy(&x, &f, 4); return x; }
-FA_FUNCTION double asDouble(u64 x) { double d; __builtin_memcpy(&d, &x, 8); return d; }
-FA_FUNCTION u64 asBits(double d) { u64 x; __builtin_memcpy(&x, &d, 8); return x; }
+FA_FUNCTION float asFloat(u32 x) {
+  float f;
+  __builtin_memcpy(&f, &x, 4);
+  return f;
+}
+FA_FUNCTION u32 asBits(float f) {
+  u32 x;
+  __builtin_memcpy(&x, &f, 4);
+  return x;
+}
+FA_FUNCTION double asDouble(u64 x) {
+  double d;
+  __builtin_memcpy(&d, &x, 8);
+  return d;
+}
+FA_FUNCTION u64 asBits(double d) {
+  u64 x;
+  __builtin_memcpy(&x, &d, 8);
+  return x;
+}
 /// A double with the sign and fraction of two words and an exponent in a tame range.
 FA_FUNCTION double tame(u32 high, u32 low) {
   return asDouble(((u64)(high & 0x800fffffu) << 32 | low) + ((u64)(1023 - 64 + (high >> 20 & 127)) << 52));
@@ -28,11 +44,10 @@ FA_FUNCTION u32 fold(u64 x) { return (u32)x ^ (u32)(x >> 32); }
 FA_FUNCTION u32 fold(double d) { return d != d ? 0x7fffffffu : fold(asBits(d)); }
 FA_FUNCTION u32 canonical(float f) { return f != f ? 0x7fffffffu : asBits(f); }
 
-// ---- integers --------------------------------------------------------------------------------------------------------
+// ---- integers
+// --------------------------------------------------------------------------------------------------------
 FA_FUNCTION u32 intArithmetic(u32 a, u32 b, u32 c) { return a * b + c - (a ^ b) + (~c & a) - (b | c); }
-FA_FUNCTION u32 intHigh(u32 a, u32 b, u32 c) {
-  return (u32)((u64)a * b >> 32) ^ (u32)((s64)(s32)a * (s32)c >> 32);
-}
+FA_FUNCTION u32 intHigh(u32 a, u32 b, u32 c) { return (u32)((u64)a * b >> 32) ^ (u32)((s64)(s32)a * (s32)c >> 32); }
 FA_FUNCTION u32 intShifts(u32 a, u32 b, u32 c) {
   return (a << (b & 31)) ^ (a >> (c & 31)) ^ (u32)((s32)a >> (b & 31)) ^ (a << (c & 31) | a >> (-c & 31));
 }
@@ -64,7 +79,7 @@ FA_FUNCTION u32 intNarrow(u32 a, u32 b, u32 c) {
   return (u32)(x * y) + (u32)z * 3 + w - (u32)(y >> 2);
 }
 FA_FUNCTION u32 intMinMax(u32 a, u32 b, u32 c) {
-  s32 x = (s32)a < (s32)b ? (s32)a : (s32)b, y = (s32)b > (s32)c ? (s32)b : (s32)c;
+  s32 x = (s32)a<(s32)b ? (s32)a : (s32)b, y = (s32)b>(s32) c ? (s32)b : (s32)c;
   u32 u = a < c ? a : c, v = a > b ? a : b;
   u32 distance = x > y ? (u32)x - u : (u32)y - v;
   return distance ^ u * 3 ^ v;
@@ -84,7 +99,8 @@ FA_FUNCTION u32 carryChain(u32 a, u32 b, u32 c) {
   return fold((u64)x) ^ fold((u64)(x >> 64)) * 31;
 }
 
-// ---- floats ----------------------------------------------------------------------------------------------------------
+// ---- floats
+// ----------------------------------------------------------------------------------------------------------
 FA_FUNCTION u32 floatArithmetic(u32 a, u32 b, u32 c) {
   float x = asFloat(a), y = asFloat(b), z = asFloat(c);
   return canonical(x * y + z) ^ canonical(x - y) * 3 ^ canonical(y + z) * 5;
@@ -92,7 +108,9 @@ FA_FUNCTION u32 floatArithmetic(u32 a, u32 b, u32 c) {
 FA_FUNCTION u32 floatDivision(u32 a, u32 b, u32 c) {
   return canonical(asFloat(a) / asFloat(b)) ^ canonical(__builtin_sqrtf(asFloat(c))) * 3;
 }
-FA_FUNCTION u32 floatFused(u32 a, u32 b, u32 c) { return canonical(__builtin_fmaf(asFloat(a), asFloat(b), asFloat(c))); }
+FA_FUNCTION u32 floatFused(u32 a, u32 b, u32 c) {
+  return canonical(__builtin_fmaf(asFloat(a), asFloat(b), asFloat(c)));
+}
 FA_FUNCTION u32 floatFusedTame(u32 a, u32 b, u32 c) {
   return canonical(__builtin_fmaf(tameFloat(a), tameFloat(b), -tameFloat(c)));
 }
@@ -130,8 +148,9 @@ FA_FUNCTION u32 doubleFused(u32 a, u32 b, u32 c) {
 FA_FUNCTION u32 doubleConvert(u32 a, u32 b, u32 c) {
   double x = tame(a, b);
   float narrow = (float)asDouble((u64)b << 32 | c), tameNarrow = (float)x;
-  return canonical(narrow) ^ asBits(tameNarrow) * 3 ^ fold((double)asFloat(c)) * 5 ^ fold((double)(s64)((u64)a << 32 | c)) * 7 ^
-         fold((u64)(s64)(x * 0x1p-20)) * 11 ^ (u32)(s32)(x * 0x1p-40) ^ fold((double)a) * 13;
+  return canonical(narrow) ^ asBits(tameNarrow) * 3 ^ fold((double)asFloat(c)) * 5 ^
+         fold((double)(s64)((u64)a << 32 | c)) * 7 ^ fold((u64)(s64)(x * 0x1p-20)) * 11 ^ (u32)(s32)(x * 0x1p-40) ^
+         fold((double)a) * 13;
 }
 FA_FUNCTION u32 polynomial(u32 a, u32 b, u32 c) {
   float x = tameFloat(a) * 0x1p-17f, sum = tameFloat(b);
@@ -140,7 +159,8 @@ FA_FUNCTION u32 polynomial(u32 a, u32 b, u32 c) {
   return canonical(sum);
 }
 
-// ---- control flow and memory -----------------------------------------------------------------------------------------
+// ---- control flow and memory
+// -----------------------------------------------------------------------------------------
 FA_FUNCTION u32 greatestDivisor(u32 a, u32 b, u32 c) {
   a |= 1;
   while (b) {
@@ -167,17 +187,40 @@ FA_FUNCTION u32 switching(u32 a, u32 b, u32 c) {
   u32 x = c;
   for (int i = 0; i < 6; ++i) {
     switch (a >> 4 * i & 15) {
-    case 0: x += b; break;
-    case 1: x *= 3; break;
-    case 2: x ^= a; [[fallthrough]];
-    case 3: x = x << 7 | x >> 25; break;
-    case 4: if (x & 4) return x - b; x -= 9; break;
-    case 5: x = x / ((b & 15) + 1); break;
-    case 6: continue;
-    case 7: x = ~x; break;
-    case 8: x += 0x9e3779b9u; break;
-    case 9: x ^= x >> 15; break;
-    default: x -= a; break;
+    case 0:
+      x += b;
+      break;
+    case 1:
+      x *= 3;
+      break;
+    case 2:
+      x ^= a;
+      [[fallthrough]];
+    case 3:
+      x = x << 7 | x >> 25;
+      break;
+    case 4:
+      if (x & 4)
+        return x - b;
+      x -= 9;
+      break;
+    case 5:
+      x = x / ((b & 15) + 1);
+      break;
+    case 6:
+      continue;
+    case 7:
+      x = ~x;
+      break;
+    case 8:
+      x += 0x9e3779b9u;
+      break;
+    case 9:
+      x ^= x >> 15;
+      break;
+    default:
+      x -= a;
+      break;
     }
     x += 1;
   }
@@ -231,8 +274,9 @@ FA_FUNCTION u32 nestedLoops(u32 a, u32 b, u32 c) {
 }
 
 #define FA_SCALAR_FUNCTIONS(F)                                                                                         \
-  F(intArithmetic) F(intHigh) F(intShifts) F(intDivision) F(intConstantDivision) F(intBits) F(intFields) F(intBytes)   \
-  F(intNarrow) F(intMinMax) F(longArithmetic) F(longDivision) F(carryChain) F(floatArithmetic) F(floatDivision)        \
-  F(floatFused) F(floatFusedTame) F(floatCompare) F(floatMinMax) F(floatRounding) F(floatToInt) F(intToFloat)          \
-  F(doubleArithmetic) F(doubleFused) F(doubleConvert) F(polynomial) F(greatestDivisor) F(collatz) F(switching)         \
-  F(localArray) F(localBytes) F(nestedLoops)
+  F(intArithmetic)                                                                                                     \
+  F(intHigh) F(intShifts) F(intDivision) F(intConstantDivision) F(intBits) F(intFields) F(intBytes) F(intNarrow)       \
+      F(intMinMax) F(longArithmetic) F(longDivision) F(carryChain) F(floatArithmetic) F(floatDivision) F(floatFused)   \
+          F(floatFusedTame) F(floatCompare) F(floatMinMax) F(floatRounding) F(floatToInt) F(intToFloat)                \
+              F(doubleArithmetic) F(doubleFused) F(doubleConvert) F(polynomial) F(greatestDivisor) F(collatz)          \
+                  F(switching) F(localArray) F(localBytes) F(nestedLoops)

@@ -58,7 +58,8 @@ public:
         const double got = static_cast<double>(gotLse[row]);
         worst.lse = std::max(worst.lse, got == expectedLse ? 0 : distance(got, expectedLse));
         for (int d = 0; d < depth; ++d) {
-          const double difference = distance(fromBF16(gotO[row * depth + static_cast<size_t>(d)]), expected[static_cast<size_t>(d)]);
+          const double difference =
+              distance(fromBF16(gotO[row * depth + static_cast<size_t>(d)]), expected[static_cast<size_t>(d)]);
           worst.output = std::max(worst.output, difference);
           squares += difference * difference, ++count;
         }
@@ -94,14 +95,24 @@ private:
     const uint64_t sizes[] = {depth, static_cast<uint64_t>(length), static_cast<uint64_t>(shape.heads)};
     const uint64_t strides[] = {depth * 2, static_cast<uint64_t>(length) * depth * 2};
     const uint32_t box[] = {64, boxRows, 1}, ones[] = {1, 1, 1};
-    auto made = makeTensorMap({.type = static_cast<int>(TensorMapType::BF16), .rank = 3, .base = base, .sizes = sizes,
-                               .strides = strides, .box = box, .elementStrides = ones, .interleave = 0, .swizzle = 3,
-                               .l2Promotion = 0, .fill = 0});
+    auto made = makeTensorMap({.type = static_cast<int>(TensorMapType::BF16),
+                               .rank = 3,
+                               .base = base,
+                               .sizes = sizes,
+                               .strides = strides,
+                               .box = box,
+                               .elementStrides = ones,
+                               .interleave = 0,
+                               .swizzle = 3,
+                               .l2Promotion = 0,
+                               .fill = 0});
     EXPECT_TRUE(made) << made.message();
     return {encodeTensorMap(*made)};
   }
   double element(const std::vector<uint16_t> &values, int length, int head, int row, int d) const {
-    return fromBF16(values[(static_cast<size_t>(head) * static_cast<size_t>(length) + static_cast<size_t>(row)) * depth + static_cast<size_t>(d)]);
+    return fromBF16(
+        values[(static_cast<size_t>(head) * static_cast<size_t>(length) + static_cast<size_t>(row)) * depth +
+               static_cast<size_t>(d)]);
   }
   std::vector<double> reference(int head, int i, double &logSum) const {
     std::vector<double> scores, out(depth);

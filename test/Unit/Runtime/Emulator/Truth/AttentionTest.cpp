@@ -1,4 +1,5 @@
-// A hand-written FlashAttention kernel on the emulator: O and LSE against float64, clean under all checks, exact traffic.
+// A hand-written FlashAttention kernel on the emulator: O and LSE against float64, clean under all checks, exact
+// traffic.
 #include "AttentionKernel.h"
 #include "FullSweep.h"
 
@@ -9,8 +10,8 @@ namespace {
 
 TEST(Attention, MatchesFloat64) {
   const std::string ptx = fixtureText("Attention.ptx");
-  std::vector<AttentionShape> shapes = {{200, 300, 1, false}, {128, 128, 2, true}, {130, 70, 1, true}, {1, 1, 1, false},
-                                        {64, 257, 1, true}};
+  std::vector<AttentionShape> shapes = {
+      {200, 300, 1, false}, {128, 128, 2, true}, {130, 70, 1, true}, {1, 1, 1, false}, {64, 257, 1, true}};
   if (fullSweep())
     for (int queries : {1, 63, 64, 65, 127, 128, 129, 257, 512})
       for (int keys : {1, 64, 127, 128, 129, 300, 640})

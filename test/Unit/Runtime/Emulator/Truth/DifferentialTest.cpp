@@ -58,7 +58,9 @@ TEST_P(Differential, MatchesX86) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Compilers, Differential, testing::Values("ScalarFunctions.nvcc.ptx", "ScalarFunctions.llvm.ptx"),
-                         [](const auto &info) { return std::string(info.param).find("nvcc") != std::string::npos ? "nvcc" : "llvm"; });
+INSTANTIATE_TEST_SUITE_P(Compilers, Differential,
+                         testing::Values("ScalarFunctions.nvcc.ptx", "ScalarFunctions.llvm.ptx"), [](const auto &info) {
+                           return std::string(info.param).find("nvcc") != std::string::npos ? "nvcc" : "llvm";
+                         });
 
 } // namespace

@@ -55,8 +55,16 @@ inline MapParameter matrixMap(TensorMapType type, uint64_t base, uint64_t rows, 
                               uint32_t boxColumns, int swizzle) {
   const uint64_t sizes[] = {columns, rows}, strides[] = {columns * sizeOf(type)};
   const uint32_t box[] = {boxColumns, boxRows}, ones[] = {1, 1};
-  auto map = makeTensorMap({.type = static_cast<int>(type), .rank = 2, .base = base, .sizes = sizes, .strides = strides,
-                            .box = box, .elementStrides = ones, .interleave = 0, .swizzle = swizzle, .l2Promotion = 0,
+  auto map = makeTensorMap({.type = static_cast<int>(type),
+                            .rank = 2,
+                            .base = base,
+                            .sizes = sizes,
+                            .strides = strides,
+                            .box = box,
+                            .elementStrides = ones,
+                            .interleave = 0,
+                            .swizzle = swizzle,
+                            .l2Promotion = 0,
                             .fill = 0});
   EXPECT_TRUE(map) << map.message();
   return {encodeTensorMap(*map)};

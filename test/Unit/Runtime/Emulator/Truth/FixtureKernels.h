@@ -33,7 +33,9 @@ inline Expected<FixtureRun> runTwoProducts(const std::string &ptx, const Options
   auto out = device.allocate(rows * depth * 2, "o");
   if (!out)
     return out.error();
-  auto map = [&](uint64_t base, uint64_t count) { return matrixMap(TensorMapType::BF16, base, count, depth, 64, 64, 3); };
+  auto map = [&](uint64_t base, uint64_t count) {
+    return matrixMap(TensorMapType::BF16, base, count, depth, 64, 64, 3);
+  };
   LaunchRequest request;
   request.entry = "two_products";
   request.grid[0] = rows / 128;
@@ -106,8 +108,8 @@ inline Expected<FixtureRun> runMmaProduct(const std::string &ptx, const Options 
   return run;
 }
 
-/// Cluster.cu: output = 10 + 3 * input over four blocks (1x and 2x of the tile are reduced onto 10); each block stores the
-/// message of its neighbour.
+/// Cluster.cu: output = 10 + 3 * input over four blocks (1x and 2x of the tile are reduced onto 10); each block stores
+/// the message of its neighbour.
 inline Expected<FixtureRun> runCluster(const std::string &ptx, const Options &options) {
   constexpr size_t rows = 64, columns = 32;
   Emulator device(options);
@@ -134,7 +136,8 @@ inline Expected<FixtureRun> runCluster(const std::string &ptx, const Options &op
   const auto sums = download<float>(device, out, rows * columns);
   for (size_t i = 0; i < sums.size(); ++i)
     run.outputsRight = run.outputsRight && sums[i] == 10.0f + 3.0f * input[i];
-  run.outputsRight = run.outputsRight && download<uint32_t>(device, flags, 4) == std::vector<uint32_t>({11, 10, 11, 10});
+  run.outputsRight =
+      run.outputsRight && download<uint32_t>(device, flags, 4) == std::vector<uint32_t>({11, 10, 11, 10});
   return run;
 }
 

@@ -23,7 +23,8 @@ void expectClean(const char *name, const FixtureRunner &runner) {
 }
 
 TEST(Fixtures, TwoProductsIsCleanAndExact) {
-  expectClean("TwoProducts", [](const std::string &ptx, const Options &options) { return runTwoProducts(ptx, options); });
+  expectClean("TwoProducts",
+              [](const std::string &ptx, const Options &options) { return runTwoProducts(ptx, options); });
 }
 TEST(Fixtures, MmaProductIsCleanAndExact) { expectClean("MmaProduct", runMmaProduct); }
 TEST(Fixtures, ClusterIsCleanAndExact) { expectClean("Cluster", runCluster); }

@@ -92,13 +92,18 @@ void testMutants(const char *fixture, const FixtureRunner &runner, size_t step =
 }
 
 TEST(Mutation, TwoProducts) {
-  testMutants("TwoProducts", [](const std::string &ptx, const Options &options) { return runTwoProducts(ptx, options, 64 * 9); /* twice round the unrolled loop, once the rest */ });
+  testMutants("TwoProducts", [](const std::string &ptx, const Options &options) {
+    return runTwoProducts(ptx, options, 64 * 9); /* twice round the unrolled loop, once the rest */
+  });
 }
 TEST(Mutation, MmaProduct) { testMutants("MmaProduct", runMmaProduct); }
 TEST(Mutation, Attention) {
-  testMutants("Attention", [](const std::string &ptx, const Options &options) {
-    return runAttention(ptx, options, {128, 128 * 9, 1, false});
-  }, fullSweep() ? 1 : 5);
+  testMutants(
+      "Attention",
+      [](const std::string &ptx, const Options &options) {
+        return runAttention(ptx, options, {128, 128 * 9, 1, false});
+      },
+      fullSweep() ? 1 : 5);
 }
 TEST(Mutation, Cluster) { testMutants("Cluster", runCluster); }
 
