@@ -8,7 +8,7 @@ namespace fa::runtime {
 
 /// Sets flush-to-zero (Intel SDM volume 1, 10.2.3.3) for the calling thread and restores it: weights of keys that are
 /// far below their row's reference are subnormal, and x86 multiplies by each of those in microcode
-/// (docs/Decisions/0634). Subnormal inputs keep their values. Other architectures multiply them at full speed: nothing
+/// (docs/Decisions/0620). Subnormal inputs keep their values. Other architectures multiply them at full speed: nothing
 /// is done there.
 class FlushSubnormals {
 public:

@@ -6,24 +6,24 @@
 // The types do not matter here: only addresses are handed out.
 #define FA_SHIM_ENTRY_POINTS(F)                                                                                        \
   F(cuInit)                                                                                                            \
-  F(cuDriverGetVersion) F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute)                  \
-      F(cuDeviceTotalMem_v2) F(cuDeviceGetUuid) F(cuDeviceGetUuid_v2) F(cuGetErrorName) F(cuGetErrorString)            \
-          F(cuGetProcAddress_v2) F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuCtxCreate_v2)         \
-              F(cuCtxCreate_v4) F(cuCtxDestroy_v2) F(cuCtxSetCurrent) F(cuCtxGetCurrent) F(cuCtxPushCurrent_v2)        \
-                  F(cuCtxPopCurrent_v2) F(cuCtxSynchronize) F(cuModuleLoadData) F(cuModuleLoadDataEx)                  \
-                      F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal_v2) F(cuFuncSetAttribute)           \
-                          F(cuFuncGetAttribute) F(cuFuncGetParamInfo) F(cuOccupancyMaxActiveBlocksPerMultiprocessor)   \
-                              F(cuLaunchKernel) F(cuLaunchKernelEx) F(cuMemAlloc_v2) F(cuMemFree_v2)                   \
-                                  F(cuMemAllocAsync) F(cuMemFreeAsync) F(cuMemGetInfo_v2) F(cuMemcpyHtoD_v2)           \
-                                      F(cuMemcpyDtoH_v2) F(cuMemcpyDtoD_v2) F(cuMemcpyHtoDAsync_v2)                    \
-                                          F(cuMemcpyDtoHAsync_v2) F(cuMemcpyDtoDAsync_v2) F(cuMemsetD8_v2)             \
-                                              F(cuMemsetD16_v2) F(cuMemsetD32_v2) F(cuMemHostAlloc) F(cuMemFreeHost)   \
-                                                  F(cuStreamCreate) F(cuStreamDestroy_v2) F(cuStreamSynchronize)       \
-                                                      F(cuStreamWaitEvent) F(cuEventCreate) F(cuEventDestroy_v2)       \
-                                                          F(cuEventRecord) F(cuEventSynchronize) F(cuEventQuery)       \
-                                                              F(cuEventElapsedTime) F(cuEventElapsedTime_v2)           \
-                                                                  F(cuTensorMapEncodeTiled)                            \
-                                                                      F(cuTensorMapReplaceAddress)
+  F(cuDriverGetVersion)                                                                                                \
+  F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDeviceTotalMem_v2)                 \
+      F(cuDeviceGetUuid) F(cuDeviceGetUuid_v2) F(cuGetErrorName) F(cuGetErrorString) F(cuGetProcAddress_v2)            \
+          F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuCtxCreate_v2) F(cuCtxCreate_v4)              \
+              F(cuCtxDestroy_v2) F(cuCtxSetCurrent) F(cuCtxGetCurrent) F(cuCtxPushCurrent_v2) F(cuCtxPopCurrent_v2)    \
+                  F(cuCtxSynchronize) F(cuModuleLoadData) F(cuModuleLoadDataEx) F(cuModuleUnload)                      \
+                      F(cuModuleGetFunction) F(cuModuleGetGlobal_v2) F(cuFuncSetAttribute) F(cuFuncGetAttribute)       \
+                          F(cuFuncGetParamInfo) F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuLaunchKernel)       \
+                              F(cuLaunchKernelEx) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemAllocAsync)                  \
+                                  F(cuMemFreeAsync) F(cuMemGetInfo_v2) F(cuMemcpyHtoD_v2) F(cuMemcpyDtoH_v2)           \
+                                      F(cuMemcpyDtoD_v2) F(cuMemcpyHtoDAsync_v2) F(cuMemcpyDtoHAsync_v2)               \
+                                          F(cuMemcpyDtoDAsync_v2) F(cuMemsetD8_v2) F(cuMemsetD16_v2) F(cuMemsetD32_v2) \
+                                              F(cuMemHostAlloc) F(cuMemFreeHost) F(cuStreamCreate)                     \
+                                                  F(cuStreamDestroy_v2) F(cuStreamSynchronize) F(cuStreamWaitEvent)    \
+                                                      F(cuEventCreate) F(cuEventDestroy_v2) F(cuEventRecord)           \
+                                                          F(cuEventSynchronize) F(cuEventQuery) F(cuEventElapsedTime)  \
+                                                              F(cuEventElapsedTime_v2) F(cuTensorMapEncodeTiled)       \
+                                                                  F(cuTensorMapReplaceAddress)
 
 #define FA_SHIM_DECLARE(name) void address_##name() asm(#name);
 FA_SHIM_ENTRY_POINTS(FA_SHIM_DECLARE)

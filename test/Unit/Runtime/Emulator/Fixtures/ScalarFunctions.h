@@ -275,8 +275,9 @@ FA_FUNCTION u32 nestedLoops(u32 a, u32 b, u32 c) {
 
 #define FA_SCALAR_FUNCTIONS(F)                                                                                         \
   F(intArithmetic)                                                                                                     \
-  F(intHigh) F(intShifts) F(intDivision) F(intConstantDivision) F(intBits) F(intFields) F(intBytes) F(intNarrow)       \
-      F(intMinMax) F(longArithmetic) F(longDivision) F(carryChain) F(floatArithmetic) F(floatDivision) F(floatFused)   \
+  F(intHigh)                                                                                                           \
+  F(intShifts) F(intDivision) F(intConstantDivision) F(intBits) F(intFields) F(intBytes) F(intNarrow) F(intMinMax)     \
+      F(longArithmetic) F(longDivision) F(carryChain) F(floatArithmetic) F(floatDivision) F(floatFused)                \
           F(floatFusedTame) F(floatCompare) F(floatMinMax) F(floatRounding) F(floatToInt) F(intToFloat)                \
               F(doubleArithmetic) F(doubleFused) F(doubleConvert) F(polynomial) F(greatestDivisor) F(collatz)          \
                   F(switching) F(localArray) F(localBytes) F(nestedLoops)
