@@ -85,6 +85,7 @@ KeyRange SubTileBounds::emitRows(Emitter &e, const Position &position, Value row
   auto relative = [&](Value block) { return e.sub(e.mul(block, shape->table.keys), position.firstKey); };
   KeyRange range{e.max(relative(lower), zero), e.min(relative(upper), position.numKeys), relative(fullLower),
                  relative(fullUpper)};
+  range.upper = e.max(range.upper, range.lower); // unrolled loops need a length that is not negative
   if (symbols.inRange) {
     range.lower = e.select(symbols.inRange, range.lower, zero);
     range.upper = e.select(symbols.inRange, range.upper, position.numKeys);
