@@ -5,16 +5,6 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fa::cpu;
 
-namespace {
-/// i1, for a scalar.
-Value isMinusZero(Emitter &e, Value x) {
-  auto bits = e.builder.getIntegerType(e.type.getIntOrFloatBitWidth());
-  Value sign = arith::ConstantOp::create(e.builder, e.loc,
-                                         e.builder.getIntegerAttr(bits, llvm::APInt::getSignMask(bits.getWidth())));
-  return e.compare(arith::CmpIPredicate::eq, arith::BitcastOp::create(e.builder, e.loc, bits, x), sign);
-}
-} // namespace
-
 /// x * 0 is 0, or NaN where x is not finite.
 Value DecodeStep::zeroTimes(const Values &values, Value row, Value sum) {
   const int64_t lanes = shape.lanes(), piece = values.order.paired ? 2 * lanes : lanes;
@@ -133,7 +123,7 @@ void DecodeStep::emitGuardedOutput(const Values &values, Value count) {
       Value scoreRow = e.add(e.mul(div(row, shape.rows), shape.scoreVectors()), div(key, group));
       Value lane = e.add(e.mul(rem(row, shape.rows), group), rem(key, group));
       Value weight = memref::LoadOp::create(e.builder, e.loc, scratch.scores, ValueRange{scoreRow, lane});
-      Value p = e.broadcast(weight), hidden = isMinusZero(e, weight);
+      Value p = e.broadcast(weight), hidden = e.isMinusZero(weight);
       forEachPiece(e, values.order, [&](Value column, int64_t pieceColumns, bool paired) {
         for (auto [n, vector] :
              llvm::enumerate(loadPiece(e, values.rows, e.add(values.first, key), column, pieceColumns, paired))) {

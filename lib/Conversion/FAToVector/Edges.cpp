@@ -78,15 +78,10 @@ void StepBuilder::emitEdges(Value subTile, const Visit &visit, Value again) {
   Value zero = e.index(0), shifted = isShifted(subTile);
   e.loop(zero, e.index(e.table.queryVectors), 1, [&](Value counter) {
     Value vector = e.opaque(counter), lane = e.mul(vector, e.table.lanes);
-    auto pick = [&](ArrayRef<Value> values) {
-      Value isFirst = e.compare(arith::CmpIPredicate::eq, vector, zero);
-      return values.size() == 1 ? values[0] : e.select(isFirst, values[0], values[1]);
-    };
-    Value first = pick(visit.first), last = pick(visit.last);
+    Value first = e.pick(vector, visit.first), last = e.pick(vector, visit.last);
     Value sum = e.loop(zero, e.index(2), 1, {e.load(scratch.partial, lane)}, [&](Value side, ValueRange outer) {
-      Value before = e.compare(arith::CmpIPredicate::eq, side, zero);
-      Value lower = e.select(before, first, e.max(visit.upper, first));
-      Value upper = e.select(before, e.min(visit.lower, last), last);
+      Value lower = e.pick(side, {first, e.max(visit.upper, first)});
+      Value upper = e.pick(side, {e.min(visit.lower, last), last});
       return e.loop(lower, upper, e.table.keys, outer, [&](Value key, ValueRange inner) {
         ScoreBlock block{subTile, e.opaque(key), 1, lane, mask != nullptr};
         SmallVector<Value> scores = hideInRegisters(block, emitDotProducts(block));

@@ -29,6 +29,13 @@ Value Emitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
 }
 Value Emitter::boolean(bool value) { return arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), value); }
 
+Value Emitter::pick(Value position, ArrayRef<Value> values) {
+  Value picked = values.back();
+  for (int64_t n = static_cast<int64_t>(values.size()) - 2; n >= 0; --n)
+    picked = select(compare(arith::CmpIPredicate::eq, position, index(n)), values[n], picked);
+  return picked;
+}
+
 Value Emitter::opaque(Value index) {
   auto cast = [&](Type type, Value value) {
     return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
@@ -96,6 +103,17 @@ Value Emitter::larger(Value a, Value b) {
 }
 
 Value Emitter::smaller(Value a, Value b) { return select(compare(arith::CmpFPredicate::OLT, a, b), a, b); }
+
+Value Emitter::isMinusZero(Value x) {
+  Type element = builder.getIntegerType(type.getIntOrFloatBitWidth()), bits = element;
+  TypedAttr sign = builder.getIntegerAttr(element, llvm::APInt::getSignMask(element.getIntOrFloatBitWidth()));
+  if (auto vector = dyn_cast<VectorType>(x.getType())) {
+    bits = vector.clone(element);
+    sign = DenseElementsAttr::get(cast<ShapedType>(bits), sign);
+  }
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, arith::BitcastOp::create(builder, loc, bits, x),
+                               arith::ConstantOp::create(builder, loc, sign));
+}
 
 Value Emitter::anyLane(Value mask) {
   Type bits = builder.getIntegerType(table.lanes);

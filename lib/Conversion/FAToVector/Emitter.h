@@ -37,6 +37,8 @@ public:
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
   Value either(Value a, Value b) { return arith::OrIOp::create(builder, loc, a, b); }
 
+  /// values[index].
+  Value pick(Value index, ArrayRef<Value> values);
   /// The same index, which LLVM does not relate to the loop it comes from: what is computed from it in a long loop body
   /// would all be candidates of loop strength reduction, which takes more than linear time.
   Value opaque(Value index);
@@ -68,6 +70,8 @@ public:
   Value addf(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
   Value subf(Value a, Value b) { return arith::SubFOp::create(builder, loc, a, b); }
   Value select(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, loc, condition, a, b); }
+  /// Of the computing type, or a vector of it: is -0, the weight of a hidden pair.
+  Value isMinusZero(Value x);
   /// i1: some lane of a vector of i1 is set.
   Value anyLane(Value mask);
   /// vector<lanes x index> of base, base + 1, ...

@@ -5,16 +5,6 @@
 using namespace mlir;
 using namespace mlir::fa::cpu;
 
-/// vector<lanes x i1>
-static Value isMinusZero(Emitter &e, Value x) {
-  Type element = e.builder.getIntegerType(e.type.getIntOrFloatBitWidth());
-  auto bits = VectorType::get({e.table.lanes}, element);
-  auto sign = DenseElementsAttr::get(bits, llvm::APInt::getSignMask(element.getIntOrFloatBitWidth()));
-  return arith::CmpIOp::create(e.builder, e.loc, arith::CmpIPredicate::eq,
-                               arith::BitcastOp::create(e.builder, e.loc, bits, x),
-                               arith::ConstantOp::create(e.builder, e.loc, sign));
-}
-
 void StepBuilder::emitOutput(Value subTile, const Visit &visit) {
   const int64_t columns = e.table.keys, whole = shape.depthV - shape.depthV % columns;
   if (whole > 0)
@@ -105,7 +95,7 @@ void StepBuilder::emitGuardedOutput(Value firstRow, Value column, int64_t column
         Value lane = e.index(i * e.table.lanes), row = e.add(firstRow, c);
         Value value = e.broadcast(memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)}));
         Value p = e.load(scratch.scores, key, lane), old = e.load(scratch.output, row, lane);
-        Value hidden = isMinusZero(e, p);
+        Value hidden = e.isMinusZero(p);
         e.store(e.select(hidden, old, e.multiplyAdd(value, p, old)), scratch.output, row, lane);
       });
     });

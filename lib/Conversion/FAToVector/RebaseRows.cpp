@@ -32,15 +32,10 @@ public:
           return SmallVector<Value>{e.larger(e.load(scratch.scores, row, column), carried[0])};
         })[0];
     raise(maximum);
-    Value zero = e.index(0);
     // The whole blocks, what lies before them, what lies after them.
-    e.loop(zero, e.index(3), 1, [&](Value part) {
-      auto pick = [&](Value whole, Value before, Value after) {
-        Value isWhole = e.compare(arith::CmpIPredicate::eq, part, zero);
-        Value isBefore = e.compare(arith::CmpIPredicate::eq, part, e.index(1));
-        return e.select(isWhole, whole, e.select(isBefore, before, after));
-      };
-      addProbabilities(pick(lower, first, e.max(upper, first)), pick(upper, e.min(lower, last), last));
+    e.loop(e.index(0), e.index(3), 1, [&](Value part) {
+      addProbabilities(e.pick(part, {lower, first, e.max(upper, first)}),
+                       e.pick(part, {upper, e.min(lower, last), last}));
     });
   }
 
@@ -117,10 +112,8 @@ func::FuncOp mlir::fa::cpu::emitRebaseFunction(OpBuilder &builder, Location loc,
   Scratch scratch(e, entry->getArgument(0), Value(), shape);
   const int64_t vectors = shape.table.queryVectors;
   e.loop(e.index(0), e.index(vectors), 1, [&](Value vector) {
-    auto pick = [&](unsigned first) -> Value {
-      Value isFirst = e.compare(arith::CmpIPredicate::eq, vector, e.index(0));
-      return vectors == 1 ? entry->getArgument(first)
-                          : e.select(isFirst, entry->getArgument(first), entry->getArgument(first + 1));
+    auto pick = [&](int64_t from) {
+      return e.pick(vector, llvm::to_vector_of<Value>(entry->getArguments().slice(from, vectors)));
     };
     RowRebase(e, scratch, shape, entry->getArgument(1), e.mul(vector, shape.table.lanes))
         .emit(entry->getArgument(2), entry->getArgument(3), pick(4), pick(4 + vectors));
