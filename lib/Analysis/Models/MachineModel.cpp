@@ -92,8 +92,9 @@ CpuModel CpuModel::host() {
 std::vector<ResourceUse> resourcesOf(const CpuModel &machine, const AttentionShape &shape, const CpuTiles &tiles) {
   const int64_t compute = shape.input == DType::F64 ? 8 : 4;
   const int64_t queryTile = tiles.tileQ * (shape.depth + shape.depthV) * compute; // packed Q and the accumulator
-  const int64_t scores = tiles.tileQ * tiles.tileKv * compute;
-  const int64_t keyTile = tiles.tileKv * (shape.depth + shape.depthV) * bytesOf(shape.input);
+  const int64_t subTile = std::min(tiles.tileQ, 2 * machine.vectorBytes / compute);
+  const int64_t scores = subTile * tiles.tileKv * compute;
+  const int64_t keyTile = tiles.tileKv * (shape.depth + shape.depthV) * compute; // as copied
   return {{"second-level cache", queryTile + scores + keyTile, machine.l2 / 2, "bytes"}};
 }
 

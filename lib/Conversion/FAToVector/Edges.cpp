@@ -54,7 +54,7 @@ func::FuncOp StepBuilder::edgeFunction() {
   StepOperands own = operands;
   own.arena = arguments[0];
   own.copies = Value();
-  StepBuilder body(inner, shape, own, score, mask, rebase, /*bounds=*/nullptr);
+  StepBuilder body(inner, shape, own, score, mask, functions, /*bounds=*/nullptr);
   body.laneMask = laneMask;
   body.keys = arguments[1];
   body.values = arguments[2];

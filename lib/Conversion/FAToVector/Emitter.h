@@ -35,6 +35,7 @@ public:
   Value compare(arith::CmpIPredicate predicate, Value a, Value b);
   Value boolean(bool value);
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
+  Value negate(Value a) { return arith::XOrIOp::create(builder, loc, a, boolean(true)); }
   Value either(Value a, Value b) { return arith::OrIOp::create(builder, loc, a, b); }
 
   /// values[index].

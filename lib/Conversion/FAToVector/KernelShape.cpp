@@ -38,6 +38,8 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::unfit, {lanes});
   place(&Scratch::partial, {lanes});
   place(&Scratch::inverse, {shape.table.lanes});
+  place(&Scratch::factor, {1});
+  place(&Scratch::started, {shape.numSubTiles()});
 }
 
 template <typename Place> void forEachCopy(const KernelShape &shape, Place place) {

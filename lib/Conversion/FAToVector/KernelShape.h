@@ -32,6 +32,9 @@ public:
   static MemRefType arenaType(OpBuilder &builder, const KernelShape &shape);
   static MemRefType copiesType(OpBuilder &builder, const KernelShape &shape);
 
+  Value factor; ///< 1: what queries are multiplied by
+  Value
+      started; ///< numSubTiles: 0 until the first step that visits the sub-tile, whose queries and output hold nothing
   Value queries;   ///< (numSubTiles * depth) x subTile: Q^T, scaled
   Value output;    ///< (numSubTiles * depthV) x subTile: O^T, unnormalised
   Value scores;    ///< tileKv x subTile: P^T of the sub-tile at work

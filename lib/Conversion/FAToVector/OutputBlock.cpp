@@ -1,26 +1,46 @@
 // O^T += V^T P^T for one sub-tile.
 #include "MicroKernel.h"
 #include "StepBuilder.h"
+#include "TileMemory.h"
 
 using namespace mlir;
 using namespace mlir::fa::cpu;
 
-void StepBuilder::emitOutput(Value subTile, const Visit &visit) {
+void StepBuilder::emitOutput(Value subTile, const Visit &visit, Value started) {
   const int64_t columns = e.table.keys, whole = shape.depthV - shape.depthV % columns;
   if (whole > 0)
     e.loop(e.index(0), e.index(whole), columns,
-           [&](Value column) { emitOutputColumns(subTile, e.opaque(column), columns, visit); });
+           [&](Value column) { emitOutputColumns(subTile, e.opaque(column), columns, visit, started); });
   if (whole < shape.depthV)
-    emitOutputColumns(subTile, e.index(whole), shape.depthV - whole, visit);
+    emitOutputColumns(subTile, e.index(whole), shape.depthV - whole, visit, started);
 }
 
-void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns, const Visit &visit) {
+/// Accumulators of columns [column, column + columns): nothing in the first step that visits the sub-tile, which asks
+/// for the queries of the next one.
+SmallVector<Value> StepBuilder::loadOutput(Value subTile, Value column, int64_t columns, Value started) {
+  const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes, lanesOfAll = e.table.subTile();
+  Value row = e.add(e.mul(subTile, shape.depthV), column);
+  auto load = [&] {
+    SmallVector<Value> loaded;
+    for (int64_t c = 0; c < columns; ++c)
+      for (int64_t i = 0; i < vectors; ++i)
+        loaded.push_back(e.load(scratch.output, row, c, e.index(0), i * lanes));
+    return loaded;
+  };
+  auto start = [&] {
+    const int64_t rows = std::max<int64_t>(lanesOfAll * columns / shape.depthV, 1);
+    Value part = e.mul(arith::DivUIOp::create(e.builder, e.loc, column, e.index(e.table.keys)), rows);
+    Value firstRow = e.add(e.add(firstQuery, e.mul(e.add(subTile, 1), lanesOfAll)), part);
+    emitPrefetchRows(e, {operands.query, operands.batch, operands.head, firstRow, Value()}, rows, shape.depth);
+    return SmallVector<Value>(columns * vectors, e.splat(0.0));
+  };
+  return e.choose(started, load, start);
+}
+
+void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns, const Visit &visit, Value started) {
   const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
   Value row = e.add(e.mul(subTile, shape.depthV), column), zero = e.index(0);
-  SmallVector<Value> accumulators;
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t i = 0; i < vectors; ++i)
-      accumulators.push_back(e.load(scratch.output, row, c, zero, i * lanes));
+  SmallVector<Value> accumulators = loadOutput(subTile, column, columns, started);
   MicroKernel product;
   product.rows = columns;
   product.vectors = vectors;
@@ -55,7 +75,13 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
   auto finite = [&] { return SmallVector<Value>{areFinite(accumulators)}; };
   auto known = [&] { return SmallVector<Value>{e.boolean(true)}; };
   Value good = score ? finite()[0] : e.choose(operands.full, known, finite)[0];
-  e.when(good, store, [&] { emitGuardedOutput(row, column, columns, visit); });
+  e.when(good, store, [&] {
+    e.when(e.negate(started), [&] {
+      accumulators.assign(columns * vectors, e.splat(0.0));
+      store();
+    });
+    emitGuardedOutput(row, column, columns, visit);
+  });
 }
 
 /// Keys that only one vector of queries may see.
@@ -83,7 +109,7 @@ Value StepBuilder::areFinite(ValueRange accumulators) {
   for (Value sum : llvm::drop_begin(sums))
     total = e.addf(total, sum);
   Value bad = e.anyLane(e.compare(arith::CmpFPredicate::UNO, total, total));
-  return arith::XOrIOp::create(e.builder, e.loc, bad, e.boolean(true));
+  return e.negate(bad);
 }
 
 /// From the output as it was before this tile: a pair that is hidden (P = -0) adds nothing. Rare, so small rather than

@@ -64,7 +64,8 @@ private:
   std::optional<DecodeShape> decode; ///< with depth on lanes
   Value arena, copies;
   Value outputTile; ///< where the one finish stores, if its rows are contiguous and known where the state begins
-  func::FuncOp kernel, rebase;
+  func::FuncOp kernel;
+  StepFunctions called;
   std::vector<Shared> functions;
 };
 
@@ -203,17 +204,13 @@ void StateLowering::lowerInit() {
     e.store(zeros, scratch.shift, lane);
     e.store(zeros, scratch.sum, lane);
   });
+  Value nothing = arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, 0.0));
+  e.loop(zero, e.index(shape.numSubTiles()), 1,
+         [&](Value subTile) { memref::StoreOp::create(builder, e.loc, nothing, scratch.started, subTile); });
   if (chain.steps.empty())
-    return e.loop(zero, e.index(shape.numSubTiles() * shape.depthV), 1, [&](Value row) {
-      for (int64_t i = 0; i < shape.table.queryVectors; ++i)
-        emitClearOutput(e, scratch, row, 1, e.index(i * lanes));
-    });
+    return;
+  memref::StoreOp::create(builder, e.loc, scaleFactor(e, chain.steps.front()), scratch.factor, zero);
   outputTile = viewOutputTile(e);
-  StepOp step = chain.steps.front();
-  Value seqQ = memref::DimOp::create(builder, e.loc, step.getQuery(), 2);
-  TileRows rows{step.getQuery(), step.getQueryBatch(), step.getQueryHead(), e.mul(step.getQueryTile(), shape.tileQ),
-                Value()};
-  emitPackQueries(e, scratch, shape, rows, seqQ, scaleFactor(e, step));
 }
 
 /// Steps ask for it beside their products.
@@ -315,9 +312,11 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(kernel);
   Location loc = step.getLoc();
-  if (!rebase)
-    rebase = decode ? emitDecodeRaiseFunction(builder, loc, uniqueName("_raise"), *decode)
-                    : emitRebaseFunction(builder, loc, uniqueName("_rebase"), shape);
+  if (!called.rebase && decode)
+    called.rebase = emitDecodeRaiseFunction(builder, loc, uniqueName("_raise"), *decode);
+  else if (!called.rebase)
+    called = {emitPackFunction(builder, loc, uniqueName("_pack"), shape, step.getQuery().getType()),
+              emitRebaseFunction(builder, loc, uniqueName("_rebase"), shape)};
   Type index = builder.getIndexType();
   SmallVector<Type> types{arena.getType(), copies.getType(), step.getQuery().getType(), step.getKey().getType(),
                           step.getValue().getType()};
@@ -366,8 +365,8 @@ LogicalResult StateLowering::emitStepBody(StepOp step, const StepOperands &opera
       bounds.emplace(std::move(**computed));
   }
   if (decode)
-    return DecodeStep(e, *decode, operands, score, mask, rebase, bounds ? &*bounds : nullptr).emit();
-  return StepBuilder(e, shape, operands, score, mask, rebase, bounds ? &*bounds : nullptr).emit();
+    return DecodeStep(e, *decode, operands, score, mask, called.rebase, bounds ? &*bounds : nullptr).emit();
+  return StepBuilder(e, shape, operands, score, mask, called, bounds ? &*bounds : nullptr).emit();
 }
 
 LogicalResult StateLowering::lowerStep(StepOp step) {

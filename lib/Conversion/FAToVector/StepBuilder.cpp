@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace mlir::fa::cpu;
 
 StepBuilder::StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score,
-                         Region *mask, func::FuncOp rebase, const SubTileBounds *bounds)
-    : e(e), shape(shape), operands(operands), score(score), mask(mask), rebase(rebase), bounds(bounds),
+                         Region *mask, StepFunctions functions, const SubTileBounds *bounds)
+    : e(e), shape(shape), operands(operands), score(score), mask(mask), functions(functions), bounds(bounds),
       scratch(e, operands.arena, operands.copies, shape) {}
 
 static int64_t lengthOf(Value tensor) { return cast<MemRefType>(tensor.getType()).getDimSize(2); }
@@ -32,10 +32,33 @@ LogicalResult StepBuilder::emit() {
   e.loop(e.index(0), e.ceilDiv(numQueries, shape.table.subTile()), 1, [&](Value counter) {
     Value subTile = e.opaque(counter);
     Visit visit = visitOf(subTile);
-    if (failed(emitScores(subTile, visit)))
-      result = failure();
-    emitOutput(subTile, visit);
+    auto work = [&] {
+      if (failed(emitVisit(subTile, visit)))
+        result = failure();
+    };
+    if (!mask)
+      return work();
+    Value any = e.boolean(false);
+    for (auto [first, last] : llvm::zip_equal(visit.first, visit.last))
+      any = e.either(any, e.compare(arith::CmpIPredicate::slt, first, last));
+    e.when(any, work);
   });
+  return result;
+}
+
+/// A sub-tile that sees something of the tile. Its queries are packed at its first visit: their lines arrive while
+/// other sub-tiles are at work, and nothing is done for tiles that it does not see.
+LogicalResult StepBuilder::emitVisit(Value subTile, const Visit &visit) {
+  Value started = emitHasStarted(e, scratch, subTile);
+  e.when(e.negate(started), [&] {
+    SmallVector<Value> arguments{operands.arena, operands.query,     operands.batch,
+                                 operands.head,  operands.queryTile, subTile};
+    func::CallOp::create(e.builder, e.loc, functions.pack, arguments);
+    Value one = arith::ConstantOp::create(e.builder, e.loc, e.builder.getFloatAttr(e.type, 1.0));
+    memref::StoreOp::create(e.builder, e.loc, one, scratch.started, subTile);
+  });
+  LogicalResult result = emitScores(subTile, visit);
+  emitOutput(subTile, visit, started);
   return result;
 }
 

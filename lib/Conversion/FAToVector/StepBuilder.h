@@ -38,12 +38,18 @@ struct StepOperands {
   Value output;     ///< where the query tile goes in the end, as emitTileInPlace views it; may be null
 };
 
+/// What steps call.
+struct StepFunctions {
+  func::FuncOp pack;   ///< see emitPackFunction
+  func::FuncOp rebase; ///< see emitRebaseFunction
+};
+
 class StepBuilder {
 public:
   /// `score` and `mask` may be null; their bodies use only values that dominate the builder's position. `bounds` (may
   /// be null) bounds the keys of sub-tiles in a masked step.
   StepBuilder(Emitter &e, const KernelShape &shape, const StepOperands &operands, Region *score, Region *mask,
-              func::FuncOp rebase, const SubTileBounds *bounds);
+              StepFunctions functions, const SubTileBounds *bounds);
 
   LogicalResult emit();
 
@@ -68,6 +74,7 @@ private:
   bool hasEdges() const;
   SmallVector<KeyRange> rangesOfVectors(Value subTile);
   Visit visitOf(Value subTile);
+  LogicalResult emitVisit(Value subTile, const Visit &visit);
 
   // SubTileScores.cpp
   LogicalResult emitScores(Value subTile, const Visit &visit);
@@ -84,7 +91,8 @@ private:
 
   // ScoreBlock.cpp
   SmallVector<Value> emitDotProducts(const ScoreBlock &block);
-  void prefetchBeside(Value key, Value t);
+  SmallVector<Value> rowsOfNextTile(const ScoreBlock &block);
+  void prefetchBeside(ArrayRef<Value> nextRows, Value key, Value t);
   Value laneOf(const ScoreBlock &block, int64_t i);
   Value positionOf(const ScoreBlock &block, int64_t i);
   void storeScores(ArrayRef<Value> rows, const ScoreBlock &block);
@@ -99,8 +107,9 @@ private:
   FailureOr<Value> hide(Value score, Value i, Value keyIndex, Value clampedKey);
 
   // OutputBlock.cpp
-  void emitOutput(Value subTile, const Visit &visit);
-  void emitOutputColumns(Value subTile, Value column, int64_t columns, const Visit &visit);
+  void emitOutput(Value subTile, const Visit &visit, Value started);
+  SmallVector<Value> loadOutput(Value subTile, Value column, int64_t columns, Value started);
+  void emitOutputColumns(Value subTile, Value column, int64_t columns, const Visit &visit, Value started);
   void emitOneVector(const MicroKernel &product, int64_t vector, Value lower, Value upper,
                      SmallVector<Value> &accumulators);
   Value areFinite(ValueRange accumulators);
@@ -110,7 +119,8 @@ private:
   const KernelShape &shape;
   StepOperands operands;
   Region *score, *mask;
-  func::FuncOp rebase, edges;
+  StepFunctions functions;
+  func::FuncOp edges;
   const SubTileBounds *bounds;
   Scratch scratch;
   std::optional<LaneMask> laneMask; ///< without a score function: scores of masked blocks stay in registers

@@ -34,7 +34,7 @@ LogicalResult StepBuilder::emitScores(Value subTile, const Visit &visit) {
       SmallVector<Value> arguments{operands.arena, subTile, visit.lower, visit.upper};
       llvm::append_range(arguments, visit.first);
       llvm::append_range(arguments, visit.last);
-      func::CallOp::create(e.builder, e.loc, rebase, arguments);
+      func::CallOp::create(e.builder, e.loc, functions.rebase, arguments);
       return SmallVector<Value>{e.boolean(false)};
     };
     auto accept = [&] {

@@ -111,6 +111,12 @@ Value mlir::fa::cpu::emitTileInPlace(Emitter &e, const TileRows &tile, int64_t d
   return viewRows(e, cast<MemRefType>(tile.tensor.getType()), metadata.getBaseBuffer(), offset, tile.count, depth);
 }
 
+void mlir::fa::cpu::emitPrefetchRows(Emitter &e, const TileRows &tile, int64_t count, int64_t depth) {
+  const int64_t lineElements = 64 * 8 / cast<MemRefType>(tile.tensor.getType()).getElementTypeBitWidth();
+  e.loop(e.index(0), e.index(depth), lineElements,
+         [&](Value c) { prefetchRows(e, tile, tile.row, count, c, /*isWrite=*/false); });
+}
+
 Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy,
                                   Value copyOffset) {
   auto inPlace = [&]() { return SmallVector<Value>{emitTileInPlace(e, tile, depth)}; };
@@ -186,21 +192,16 @@ void prefetchQueries(Emitter &e, const TileRows &queries, Value nextRow, Value c
 
 } // namespace
 
-void mlir::fa::cpu::emitClearOutput(Emitter &e, const Scratch &scratch, Value firstRow, int64_t rows, Value column) {
-  for (int64_t d = 0; d < rows; ++d)
-    e.store(e.splat(0.0), scratch.output, e.add(firstRow, d), column);
-}
-
-void mlir::fa::cpu::emitPackQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape,
-                                    const TileRows &queries, Value seqQ, Value factor) {
+static void packQueries(Emitter &e, const Scratch &scratch, const KernelShape &shape, const TileRows &queries,
+                        Value seqQ, Value subTile) {
   const int64_t lanes = e.table.lanes, vectors = e.table.queryVectors, group = groupOf(e);
   const int64_t columns = vectorColumns(queries.tensor, shape.depth, group);
-  const int64_t cleared = columns <= shape.depthV ? columns : 0;
   const bool whole = hasWholeTiles(queries.tensor, shape);
-  Value zero = e.index(0), last = e.sub(seqQ, e.index(1)), scale = e.broadcast(factor);
+  Value zero = e.index(0), last = e.sub(seqQ, e.index(1));
+  Value factor = memref::LoadOp::create(e.builder, e.loc, scratch.factor, zero), scale = e.broadcast(factor);
   // One iteration packs one vector of queries.
-  e.loop(zero, e.index(shape.numSubTiles() * vectors), 1, [&](Value v) {
-    QueryVector to(e, shape, queries, v);
+  e.loop(zero, e.index(vectors), 1, [&](Value i) {
+    QueryVector to(e, shape, queries, e.add(e.mul(subTile, vectors), i));
     auto rowOf = [&](Value lane) {
       Value row = e.add(to.firstRow, lane);
       return whole ? row : e.min(row, last);
@@ -209,12 +210,7 @@ void mlir::fa::cpu::emitPackQueries(Emitter &e, const Scratch &scratch, const Ke
       e.loop(zero, e.index(columns), group, [&](Value c) {
         prefetchQueries(e, queries, e.add(to.firstRow, lanes), c);
         packColumns(e, scratch, queries, [&](int64_t lane) { return rowOf(e.index(lane)); }, c, scale, to);
-        if (cleared > 0)
-          emitClearOutput(e, scratch, e.add(to.output, c), group, to.column);
       });
-    if (cleared < shape.depthV)
-      e.loop(e.index(cleared), e.index(shape.depthV), 1,
-             [&](Value c) { emitClearOutput(e, scratch, e.add(to.output, c), 1, to.column); });
     if (columns < shape.depth)
       e.loop(e.index(columns), e.index(shape.depth), 1, [&](Value c) {
         e.loop(zero, e.index(lanes), 1, [&](Value lane) {
@@ -223,6 +219,40 @@ void mlir::fa::cpu::emitPackQueries(Emitter &e, const Scratch &scratch, const Ke
                                   ValueRange{e.add(to.queries, c), e.add(to.column, lane)});
         });
       });
+  });
+}
+
+func::FuncOp mlir::fa::cpu::emitPackFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape,
+                                             MemRefType query) {
+  Type index = builder.getIndexType();
+  SmallVector<Type> types{Scratch::arenaType(builder, shape), query, index, index, index, index};
+  auto function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
+  function.setPrivate();
+  function->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  Emitter e(builder, loc, shape.type, shape.table);
+  Scratch scratch(e, entry->getArgument(0), Value(), shape);
+  Value tensor = entry->getArgument(1), seqQ = memref::DimOp::create(builder, loc, tensor, 2);
+  TileRows queries{tensor, entry->getArgument(2), entry->getArgument(3), e.mul(entry->getArgument(4), shape.tileQ),
+                   Value()};
+  packQueries(e, scratch, shape, queries, seqQ, entry->getArgument(5));
+  func::ReturnOp::create(builder, loc);
+  return function;
+}
+
+Value mlir::fa::cpu::emitHasStarted(Emitter &e, const Scratch &scratch, Value subTile) {
+  Value started = memref::LoadOp::create(e.builder, e.loc, scratch.started, subTile);
+  Value zero = arith::ConstantOp::create(e.builder, e.loc, e.builder.getFloatAttr(e.type, 0.0));
+  return e.compare(arith::CmpFPredicate::UNE, started, zero);
+}
+
+void mlir::fa::cpu::emitClearOutput(Emitter &e, const Scratch &scratch, const KernelShape &shape, Value subTile) {
+  Value first = e.mul(subTile, shape.depthV);
+  e.loop(first, e.add(first, shape.depthV), 1, [&](Value row) {
+    for (int64_t i = 0; i < e.table.queryVectors; ++i)
+      e.store(e.splat(0.0), scratch.output, row, e.index(i * e.table.lanes));
   });
 }
 
@@ -287,6 +317,10 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
   const bool whole = hasWholeTiles(queries.tensor, shape);
   Value zero = e.index(0), count = whole ? e.index(shape.tileQ) : queries.count;
   Value numVectors = e.ceilDiv(count, lanes);
+  e.loop(zero, e.ceilDiv(count, e.table.subTile()), 1, [&](Value subTile) {
+    Value started = emitHasStarted(e, scratch, subTile);
+    e.when(e.negate(started), [&] { emitClearOutput(e, scratch, shape, subTile); });
+  });
   e.loop(zero, numVectors, 1, [&](Value n) {
     // The last vector first: its accumulators were written last.
     Value v = e.sub(e.sub(numVectors, e.index(1)), n);

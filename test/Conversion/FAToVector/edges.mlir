@@ -6,7 +6,11 @@
 // CHECK-SAME: passthrough = ["noinline"]
 // CHECK: arith.cmpi s{{[lg]}}e, {{.*}} : vector<16xi32>
 // CHECK-NOT: vector<16xindex>
+// Whole blocks have no mask. Their products ask for two of eight rows of the next tile, of keys and of values.
 // CHECK-LABEL: func.func private @window_step(
+// CHECK-NOT: vector<16xindex>
+// CHECK-NOT: arith.cmpi s{{[lg][te]}}, {{.*}} : vector
+// CHECK-COUNT-4: memref.prefetch {{.*}}, read, locality<2>, data : memref<64xf32
 // CHECK-NOT: vector<16xindex>
 // CHECK-NOT: arith.cmpi s{{[lg][te]}}, {{.*}} : vector
 // CHECK: call @window_step_edges

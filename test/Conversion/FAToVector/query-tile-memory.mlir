@@ -1,11 +1,10 @@
 // RUN: fa-opt %s --convert-fa-to-vector="vector-bits=512 avx512" --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,WIDE -enable-var-scope
 // RUN: fa-opt %s --convert-fa-to-vector="vector-bits=128" --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,NARROW -enable-var-scope
 // How a query tile begins and ends. Vectors are joined from pieces of 128 bits, so that only shuffles inside 128 bits
-// are left; clearing and requests for the next rows go beside them.
+// are left; requests for the next rows go beside them.
 
 // Static whole tiles: no row is clamped, none is tested.
-// CHECK-LABEL: func.func @whole
-// CHECK: %[[ZEROS:[a-z0-9_]+]] = arith.constant dense<0.000000e+00> : vector<
+// CHECK-LABEL: func.func private @whole_pack
 // CHECK-NOT: arith.minsi
 // CHECK: memref.prefetch {{.*}}, read, locality<3>, data : memref<1x1x256x64xf32>
 // WIDE-COUNT-4: vector.load {{.*}} : memref<1x1x256x64xf32>, vector<4xf32>
@@ -19,11 +18,33 @@
 // NARROW-COUNT-4: vector.load {{.*}} : memref<1x1x256x64xf32>, vector<4xf32>
 // NARROW: vector.shuffle {{.*}} [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
 // NARROW: vector.shuffle {{.*}} [0, 1, 4, 5] : vector<4xf32>, vector<4xf32>
-// Zeros go to the output accumulators of the same columns.
 // CHECK: %[[PACKED:.*]] = arith.mulf
-// CHECK: vector.store %[[PACKED]], %[[QUERIES:[a-z0-9_]+]][
-// CHECK: vector.store %[[ZEROS]], %[[OUTPUT:[a-z0-9_]+]][
+// CHECK: vector.store %[[PACKED]]
+// CHECK: return
+
+// A sub-tile is packed in the first step that visits it. Its accumulators begin with zeros there, and the queries of the
+// next one are asked for.
+// CHECK-LABEL: func.func private @whole_step
+// CHECK: %[[FLAG:.*]] = memref.load %[[FLAGS:.*]][%[[SUBTILE:.*]]] : memref<{{[0-9]+}}xf32>
+// CHECK: %[[STARTED:.*]] = arith.cmpf une, %[[FLAG]]
+// CHECK: %[[FIRST:.*]] = arith.xori %[[STARTED]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK-NEXT: call @whole_pack({{.*}}, %[[SUBTILE]])
+// CHECK-NEXT: memref.store {{.*}}, %[[FLAGS]][%[[SUBTILE]]]
+// CHECK-NEXT: }
+// CHECK: scf.if %[[STARTED]] ->
+// CHECK: vector.load
+// CHECK: } else {
+// CHECK: memref.prefetch {{.*}}, read, locality<3>, data : memref<1x1x256x64xf32>
+// CHECK: scf.yield %[[ZEROS:[a-z0-9_]+]], %[[ZEROS]],
+// CHECK: return
+
+// What no step visited is cleared in the end.
+// CHECK-LABEL: func.func @whole(
+// CHECK: %[[ZEROS:[a-z0-9_]+]] = arith.constant dense<0.000000e+00> : vector<
 // CHECK: call @whole_step
+// CHECK: scf.if
+// CHECK: vector.store %[[ZEROS]], %[[OUTPUT:[a-z0-9_]+]][
 // CHECK: memref.prefetch {{.*}}, write, locality<3>, data : memref<1x1x256x64xf32>
 // CHECK: vector.load %[[OUTPUT]][{{.*}}, vector<4xf32>
 // CHECK: vector.shuffle
@@ -42,12 +63,13 @@ func.func @whole(%block: index, %q: memref<1x1x256x64xf32>, %k: memref<1x1x256x6
 
 // Otherwise lanes past the last query repeat it, and only rows that exist are stored. 16-bit pieces are joined as words
 // of 64 bits and widened together.
-// CHECK-LABEL: func.func @tail
+// CHECK-LABEL: func.func private @tail_pack
 // CHECK: arith.minsi
 // WIDE: vector.bitcast {{.*}} : vector<4xbf16> to vector<1xi64>
 // WIDE: vector.from_elements {{.*}} : vector<4xi64>
 // WIDE: vector.bitcast {{.*}} : vector<4xi64> to vector<16xbf16>
 // CHECK: arith.extf
+// CHECK-LABEL: func.func @tail(
 // CHECK: call @tail_step
 // CHECK: %[[EXISTS:.*]] = arith.cmpi {{slt|sgt}}
 // CHECK: scf.if %[[EXISTS]] {
@@ -64,7 +86,7 @@ func.func @tail(%block: index, %q: memref<1x1x300x64xbf16>, %k: memref<1x1x300x6
   return
 }
 
-// A state without steps is cleared all the same.
+// So is a state without steps.
 // CHECK-LABEL: func.func @empty
 // CHECK: %[[ZEROS:[a-z0-9_]+]] = arith.constant dense<0.000000e+00> : vector<
 // CHECK: scf.for

@@ -43,7 +43,11 @@ TEST(MachineModel, CpuTilesFitTheCacheAndTheSequence) {
   EXPECT_TRUE(chooseTiles(machine, shape(64, DType::F32, 16)).depthLanes);
   EXPECT_FALSE(chooseTiles(machine, shape(64, DType::F32, 17)).depthLanes);
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32, 33)).tileKv, 48);
-  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32), /*copied=*/true).tileQ, 256);
+  EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32), /*copied=*/true).tileQ, 512);
+  // Half of the cache holds a query tile, the scores of one sub-tile, and a key tile as it is copied.
+  machine.l2 = 2 << 20;
+  EXPECT_EQ(chooseTiles(machine, shape(128, DType::BF16), /*copied=*/true).tileKv, 256);
+  EXPECT_EQ(chooseTiles(machine, shape(256, DType::F32)).tileKv, 128);
   machine.vectorBytes = 32;
   EXPECT_EQ(chooseTiles(machine, shape(64, DType::F32)).tileKv, 96);
 }
