@@ -114,7 +114,7 @@ Value mlir::fa::cpu::emitTileInPlace(Emitter &e, const TileRows &tile, int64_t d
 void mlir::fa::cpu::emitPrefetchRows(Emitter &e, const TileRows &tile, int64_t count, int64_t depth) {
   const int64_t lineElements = 64 * 8 / cast<MemRefType>(tile.tensor.getType()).getElementTypeBitWidth();
   e.loop(e.index(0), e.index(depth), lineElements,
-         [&](Value c) { prefetchRows(e, tile, tile.row, count, c, /*isWrite=*/false); });
+         [&](Value c) { prefetchRows(e, tile, tile.row, count, e.opaque(c), /*isWrite=*/false); });
 }
 
 Value mlir::fa::cpu::emitTileView(Emitter &e, const TileRows &tile, int64_t depth, int64_t readRows, Value copy,
@@ -207,7 +207,8 @@ static void packQueries(Emitter &e, const Scratch &scratch, const KernelShape &s
       return whole ? row : e.min(row, last);
     };
     if (columns > 0)
-      e.loop(zero, e.index(columns), group, [&](Value c) {
+      e.loop(zero, e.index(columns), group, [&](Value counter) {
+        Value c = e.opaque(counter);
         prefetchQueries(e, queries, e.add(to.firstRow, lanes), c);
         packColumns(e, scratch, queries, [&](int64_t lane) { return rowOf(e.index(lane)); }, c, scale, to);
       });
@@ -336,7 +337,8 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
       Value nextRow = e.add(queries.row, e.max(e.sub(from.firstLane, e.index(lanes)), zero));
       e.loop(zero, e.index(lanes), group, [&](Value lane) {
         Value inverses = emitRepeated(e, scratch.inverse, lane);
-        e.loop(zero, e.index(columns), lanes, [&](Value c) {
+        e.loop(zero, e.index(columns), lanes, [&](Value counter) {
+          Value c = e.opaque(counter);
           prefetchRows(e, queries, e.add(nextRow, lane), group, c, /*isWrite=*/true);
           storeColumns(e, scratch, queries, from, lane, whole ? Value() : valid, c, inverses);
         });
