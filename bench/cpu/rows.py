@@ -47,7 +47,7 @@ class Row:
     def least_share(self):
         """The share of the machine's limit that this row must reach, or None."""
         if self.name == "decode":
-            return 0.80
+            return 0.80 if self.dtype in ("f32", "bf16") else None
         if self.name != "prefill" or self.n < 1024 or self.mask == WINDOW:
             return None
         if self.dtype == "f32":

@@ -1,7 +1,7 @@
 // O^T += V^T P^T for one sub-tile.
 #include "MicroKernel.h"
 #include "StepBuilder.h"
-#include "TileMemory.h"
+#include "TileRows.h"
 
 using namespace mlir;
 using namespace mlir::fa::cpu;
@@ -31,7 +31,7 @@ SmallVector<Value> StepBuilder::loadOutput(Value subTile, Value column, int64_t 
     const int64_t rows = std::max<int64_t>(lanesOfAll * columns / shape.depthV, 1);
     Value part = e.mul(arith::DivUIOp::create(e.builder, e.loc, column, e.index(e.table.keys)), rows);
     Value firstRow = e.add(e.add(firstQuery, e.mul(e.add(subTile, 1), lanesOfAll)), part);
-    emitPrefetchRows(e, {operands.query, operands.batch, operands.head, firstRow, Value()}, rows, shape.depth);
+    prefetchWholeRows(e, {operands.query, operands.batch, operands.head, firstRow, Value()}, rows, shape.depth);
     return SmallVector<Value>(columns * vectors, e.splat(0.0));
   };
   return e.choose(started, load, start);

@@ -1,6 +1,7 @@
-// fa.init -> clear and pack, fa.step -> call of a private function, fa.finish -> normalise and store.
+// fa.init -> state without history, fa.step -> call of a private function, fa.finish -> normalise and store.
 #include "StateLowering.h"
 #include "DecodeStep.h"
+#include "QueryTile.h"
 #include "TileMemory.h"
 #include "fa/Dialect/FA/IR/KernelScratch.h"
 #include "mlir/IR/Dominance.h"
@@ -96,7 +97,7 @@ LogicalResult StateLowering::lower() {
   return success();
 }
 
-/// Queries are packed once, at fa.init: every step must use the same tile, known there.
+/// Queries are packed once, as fa.init says: every step must use the same tile, known there.
 LogicalResult StateLowering::checkSteps() {
   DominanceInfo dominance(kernel);
   for (StepOp step : chain.steps) {

@@ -1,5 +1,6 @@
 // One key tile against every sub-tile of queries: bounds, and the order of the parts.
 #include "StepBuilder.h"
+#include "QueryTile.h"
 #include "TileMemory.h"
 
 using namespace mlir;
