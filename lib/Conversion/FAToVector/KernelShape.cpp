@@ -38,6 +38,7 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::unfit, {lanes});
   place(&Scratch::partial, {lanes});
   place(&Scratch::inverse, {shape.table.lanes});
+  place(&Scratch::candidate, {shape.table.keys, lanes});
   place(&Scratch::factor, {1});
   place(&Scratch::started, {shape.numSubTiles()});
 }

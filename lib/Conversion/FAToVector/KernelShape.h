@@ -32,7 +32,8 @@ public:
   static MemRefType arenaType(OpBuilder &builder, const KernelShape &shape);
   static MemRefType copiesType(OpBuilder &builder, const KernelShape &shape);
 
-  Value factor; ///< 1: what queries are multiplied by
+  Value candidate; ///< table.keys x subTile: accumulators that are not finite, before they are looked at
+  Value factor;    ///< 1: what queries are multiplied by
   Value
       started; ///< numSubTiles: 0 until the first step that visits the sub-tile, whose queries and output hold nothing
   Value queries;   ///< (numSubTiles * depth) x subTile: Q^T, scaled

@@ -1,5 +1,6 @@
 // O^T += V^T P^T for one sub-tile.
 #include "MicroKernel.h"
+#include "QueryTile.h"
 #include "StepBuilder.h"
 #include "TileRows.h"
 
@@ -69,19 +70,9 @@ void StepBuilder::emitOutputColumns(Value subTile, Value column, int64_t columns
       for (int64_t i = 0; i < vectors; ++i)
         e.store(accumulators[c * vectors + i], scratch.output, row, c, zero, i * lanes);
   };
-  if (!mask && !score)
-    return store();
-  // A hidden key must not reach a row through 0 * infinity. A score function may yield -inf in any tile.
-  auto finite = [&] { return SmallVector<Value>{areFinite(accumulators)}; };
-  auto known = [&] { return SmallVector<Value>{e.boolean(true)}; };
-  Value good = score ? finite()[0] : e.choose(operands.full, known, finite)[0];
-  e.when(good, store, [&] {
-    e.when(e.negate(started), [&] {
-      accumulators.assign(columns * vectors, e.splat(0.0));
-      store();
-    });
-    emitGuardedOutput(row, column, columns, visit);
-  });
+  // A hidden key must not reach a row through 0 * infinity.
+  e.when(areFinite(accumulators), store,
+         [&] { emitSuspectOutput(subTile, column, columns, visit, started, accumulators); });
 }
 
 /// Keys that only one vector of queries may see.
@@ -112,13 +103,66 @@ Value StepBuilder::areFinite(ValueRange accumulators) {
   return e.negate(bad);
 }
 
-/// From the output as it was before this tile: a pair that is hidden (P = -0) adds nothing. Rare, so small rather than
-/// fast. Elements that are finite either way get the same bits: the order of keys is the same.
+/// Accumulators that are not finite: where an element was finite before this tile, its sum is done again with care.
+/// What was not finite stays so. Rare, so small rather than fast.
+void StepBuilder::emitSuspectOutput(Value subTile, Value column, int64_t columns, const Visit &visit, Value started,
+                                    ArrayRef<Value> accumulators) {
+  const int64_t vectors = e.table.queryVectors, lanes = e.table.lanes;
+  Value row = e.add(e.mul(subTile, shape.depthV), column), zero = e.index(0);
+  e.when(e.negate(started), [&] { emitClearOutput(e, scratch, row, columns); });
+  for (auto [n, accumulator] : llvm::enumerate(accumulators))
+    e.store(accumulator, scratch.candidate, e.index(int64_t(n) / vectors), e.index(int64_t(n) % vectors * lanes));
+  auto eachVector = [&](llvm::function_ref<void(Value c, Value lane)> body) {
+    e.loop(zero, e.index(columns), 1, [&](Value c) {
+      e.loop(zero, e.index(vectors * lanes), lanes, [&](Value lane) { body(e.opaque(c), e.opaque(lane)); });
+    });
+  };
+  auto isNan = [&](Value x) { return e.compare(arith::CmpFPredicate::UNO, x, x); };
+  auto isSpoilt = [&](Value c, Value lane) {
+    Value before = e.mulf(e.load(scratch.output, e.add(row, c), lane), e.splat(0.0));
+    Value now = e.mulf(e.load(scratch.candidate, c, lane), e.splat(0.0));
+    return e.anyLane(e.both(isNan(now), e.compare(arith::CmpFPredicate::ORD, before, before)));
+  };
+  Value spoilt = e.loop(zero, e.index(columns), 1, {e.boolean(false)}, [&](Value c, ValueRange outer) {
+    return e.loop(zero, e.index(vectors * lanes), lanes, outer, [&](Value lane, ValueRange inner) {
+      return SmallVector<Value>{e.either(inner[0], isSpoilt(e.opaque(c), e.opaque(lane)))};
+    });
+  })[0];
+  auto again = [&] {
+    if (laneMask) // else all blocks have the weights of hidden pairs
+      markHiddenPairs(subTile, visit);
+    emitGuardedOutput(row, column, columns, visit);
+  };
+  auto keep = [&] {
+    eachVector(
+        [&](Value c, Value lane) { e.store(e.load(scratch.candidate, c, lane), scratch.output, e.add(row, c), lane); });
+  };
+  e.when(spoilt, again, keep);
+}
+
+/// Blocks without a mask give a pair whose logit is -inf, because of an infinity in its query or key, the weight 0. The
+/// same dot products again tell it from one that underflowed.
+void StepBuilder::markHiddenPairs(Value subTile, const Visit &visit) {
+  Value firstRow = e.mul(subTile, shape.depth);
+  for (int64_t i = 0; i < e.table.queryVectors; ++i)
+    e.loop(visit.first[i], visit.last[i], 1, [&](Value counter) {
+      Value key = e.opaque(counter), lane = e.index(i * e.table.lanes);
+      Value logit = e.loop(e.index(0), e.index(shape.depth), 1, {e.splat(0.0)}, [&](Value d, ValueRange carried) {
+        Value factor = e.broadcast(memref::LoadOp::create(e.builder, e.loc, keys, ValueRange{key, d}));
+        Value query = e.load(scratch.queries, e.add(firstRow, d), lane);
+        return SmallVector<Value>{e.multiplyAdd(factor, query, carried[0])};
+      })[0];
+      e.store(emitHiddenWeight(e, logit, e.load(scratch.scores, key, lane)), scratch.scores, key, lane);
+    });
+}
+
+/// From the output as it was before this tile: a pair that is hidden (P = -0) adds nothing. Elements that are finite
+/// either way get the same bits: the order of keys is the same.
 void StepBuilder::emitGuardedOutput(Value firstRow, Value column, int64_t columns, const Visit &visit) {
   for (int64_t i = 0; i < e.table.queryVectors; ++i)
     e.loop(visit.first[i], visit.last[i], 1, [&](Value key) {
-      e.loop(e.index(0), e.index(columns), 1, [&](Value c) {
-        Value lane = e.index(i * e.table.lanes), row = e.add(firstRow, c);
+      e.loop(e.index(0), e.index(columns), 1, [&](Value counter) {
+        Value c = e.opaque(counter), lane = e.index(i * e.table.lanes), row = e.add(firstRow, c);
         Value value = e.broadcast(memref::LoadOp::create(e.builder, e.loc, values, ValueRange{key, e.add(column, c)}));
         Value p = e.load(scratch.scores, key, lane), old = e.load(scratch.output, row, lane);
         Value hidden = e.isMinusZero(p);

@@ -115,9 +115,8 @@ Value mlir::fa::cpu::emitHasStarted(Emitter &e, const Scratch &scratch, Value su
   return e.compare(arith::CmpFPredicate::UNE, started, zero);
 }
 
-void mlir::fa::cpu::emitClearOutput(Emitter &e, const Scratch &scratch, const KernelShape &shape, Value subTile) {
-  Value first = e.mul(subTile, shape.depthV);
-  e.loop(first, e.add(first, shape.depthV), 1, [&](Value row) {
+void mlir::fa::cpu::emitClearOutput(Emitter &e, const Scratch &scratch, Value firstRow, int64_t rows) {
+  e.loop(firstRow, e.add(firstRow, rows), 1, [&](Value row) {
     for (int64_t i = 0; i < e.table.queryVectors; ++i)
       e.store(e.splat(0.0), scratch.output, row, e.index(i * e.table.lanes));
   });
@@ -186,7 +185,7 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
   Value numVectors = e.ceilDiv(count, lanes);
   e.loop(zero, e.ceilDiv(count, e.table.subTile()), 1, [&](Value subTile) {
     Value started = emitHasStarted(e, scratch, subTile);
-    e.when(e.negate(started), [&] { emitClearOutput(e, scratch, shape, subTile); });
+    e.when(e.negate(started), [&] { emitClearOutput(e, scratch, e.mul(subTile, shape.depthV), shape.depthV); });
   });
   e.loop(zero, numVectors, 1, [&](Value n) {
     // The last vector first: its accumulators were written last.

@@ -9,8 +9,8 @@ namespace mlir::fa::cpu {
 /// i1: a step has visited the sub-tile.
 Value emitHasStarted(Emitter &e, const Scratch &scratch, Value subTile);
 
-/// Zeros in O^T of the sub-tile.
-void emitClearOutput(Emitter &e, const Scratch &scratch, const KernelShape &shape, Value subTile);
+/// Zeros in `rows` rows of O^T.
+void emitClearOutput(Emitter &e, const Scratch &scratch, Value firstRow, int64_t rows);
 
 /// Adds `@name(arena, query, batch, head, query tile, sub-tile)`, which writes Q^T * Scratch::factor of the sub-tile.
 /// Lanes past the last query repeat it, so that every lane holds data of the tensor.

@@ -113,6 +113,9 @@ private:
   void emitOneVector(const MicroKernel &product, int64_t vector, Value lower, Value upper,
                      SmallVector<Value> &accumulators);
   Value areFinite(ValueRange accumulators);
+  void emitSuspectOutput(Value subTile, Value column, int64_t columns, const Visit &visit, Value started,
+                         ArrayRef<Value> accumulators);
+  void markHiddenPairs(Value subTile, const Visit &visit);
   void emitGuardedOutput(Value firstRow, Value column, int64_t columns, const Visit &visit);
 
   Emitter &e;
