@@ -88,6 +88,17 @@ void Emitter::store(Value vector, Value memref, Value position) {
   vector::StoreOp::create(builder, loc, vector, memref, ValueRange{position});
 }
 
+Value Emitter::isSet(Value flags, Value position) {
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, 0.0));
+  Value flag = memref::LoadOp::create(builder, loc, flags, position);
+  return compare(arith::CmpFPredicate::UNE, flag, zero);
+}
+
+void Emitter::set(Value flags, Value position, bool value) {
+  Value flag = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, value ? 1.0 : 0.0));
+  memref::StoreOp::create(builder, loc, flag, flags, position);
+}
+
 Value Emitter::multiplyAdd(Value a, Value b, Value c) {
   if (table.fused)
     return vector::FMAOp::create(builder, loc, a, b, c);

@@ -57,6 +57,9 @@ public:
   void store(Value vector, Value matrix, Value row, int64_t rowOffset, Value column, int64_t columnOffset);
   Value load(Value memref, Value position);
   void store(Value vector, Value memref, Value position);
+  /// A flag in scratch memory: an element of the computing type, 0 or 1.
+  Value isSet(Value flags, Value position);
+  void set(Value flags, Value position, bool value);
   /// a * b + c, fused where the machine can.
   Value multiplyAdd(Value a, Value b, Value c);
   /// The larger value per lane; `b` where either is NaN (one instruction on x86, unlike maxnum).

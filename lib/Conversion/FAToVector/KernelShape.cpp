@@ -39,6 +39,7 @@ template <typename Place> void forEachView(const KernelShape &shape, Place place
   place(&Scratch::partial, {lanes});
   place(&Scratch::inverse, {shape.table.lanes});
   place(&Scratch::candidate, {shape.table.keys, lanes});
+  place(&Scratch::marked, {1});
   place(&Scratch::factor, {1});
   place(&Scratch::started, {shape.numSubTiles()});
 }

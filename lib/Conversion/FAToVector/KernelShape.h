@@ -33,6 +33,7 @@ public:
   static MemRefType copiesType(OpBuilder &builder, const KernelShape &shape);
 
   Value candidate; ///< table.keys x subTile: accumulators that are not finite, before they are looked at
+  Value marked;    ///< 1: not 0 when the weights of the sub-tile at work tell hidden pairs from those that underflowed
   Value factor;    ///< 1: what queries are multiplied by
   Value
       started; ///< numSubTiles: 0 until the first step that visits the sub-tile, whose queries and output hold nothing

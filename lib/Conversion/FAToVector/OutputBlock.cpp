@@ -130,7 +130,10 @@ void StepBuilder::emitSuspectOutput(Value subTile, Value column, int64_t columns
   })[0];
   auto again = [&] {
     if (laneMask) // else all blocks have the weights of hidden pairs
-      markHiddenPairs(subTile, visit);
+      e.when(e.negate(e.isSet(scratch.marked, zero)), [&] {
+        markHiddenPairs(subTile, visit);
+        e.set(scratch.marked, zero, true);
+      });
     emitGuardedOutput(row, column, columns, visit);
   };
   auto keep = [&] {

@@ -109,12 +109,6 @@ func::FuncOp mlir::fa::cpu::emitPackFunction(OpBuilder &builder, Location loc, S
   return function;
 }
 
-Value mlir::fa::cpu::emitHasStarted(Emitter &e, const Scratch &scratch, Value subTile) {
-  Value started = memref::LoadOp::create(e.builder, e.loc, scratch.started, subTile);
-  Value zero = arith::ConstantOp::create(e.builder, e.loc, e.builder.getFloatAttr(e.type, 0.0));
-  return e.compare(arith::CmpFPredicate::UNE, started, zero);
-}
-
 void mlir::fa::cpu::emitClearOutput(Emitter &e, const Scratch &scratch, Value firstRow, int64_t rows) {
   e.loop(firstRow, e.add(firstRow, rows), 1, [&](Value row) {
     for (int64_t i = 0; i < e.table.queryVectors; ++i)
@@ -184,8 +178,8 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
   Value zero = e.index(0), count = whole ? e.index(shape.tileQ) : queries.count;
   Value numVectors = e.ceilDiv(count, lanes);
   e.loop(zero, e.ceilDiv(count, e.table.subTile()), 1, [&](Value subTile) {
-    Value started = emitHasStarted(e, scratch, subTile);
-    e.when(e.negate(started), [&] { emitClearOutput(e, scratch, e.mul(subTile, shape.depthV), shape.depthV); });
+    e.when(e.negate(e.isSet(scratch.started, subTile)),
+           [&] { emitClearOutput(e, scratch, e.mul(subTile, shape.depthV), shape.depthV); });
   });
   e.loop(zero, numVectors, 1, [&](Value n) {
     // The last vector first: its accumulators were written last.

@@ -6,9 +6,6 @@
 
 namespace mlir::fa::cpu {
 
-/// i1: a step has visited the sub-tile.
-Value emitHasStarted(Emitter &e, const Scratch &scratch, Value subTile);
-
 /// Zeros in `rows` rows of O^T.
 void emitClearOutput(Emitter &e, const Scratch &scratch, Value firstRow, int64_t rows);
 

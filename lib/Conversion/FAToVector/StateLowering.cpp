@@ -205,9 +205,7 @@ void StateLowering::lowerInit() {
     e.store(zeros, scratch.shift, lane);
     e.store(zeros, scratch.sum, lane);
   });
-  Value nothing = arith::ConstantOp::create(builder, e.loc, builder.getFloatAttr(shape.type, 0.0));
-  e.loop(zero, e.index(shape.numSubTiles()), 1,
-         [&](Value subTile) { memref::StoreOp::create(builder, e.loc, nothing, scratch.started, subTile); });
+  e.loop(zero, e.index(shape.numSubTiles()), 1, [&](Value subTile) { e.set(scratch.started, subTile, false); });
   if (chain.steps.empty())
     return;
   memref::StoreOp::create(builder, e.loc, scaleFactor(e, chain.steps.front()), scratch.factor, zero);

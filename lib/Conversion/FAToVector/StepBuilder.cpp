@@ -50,14 +50,14 @@ LogicalResult StepBuilder::emit() {
 /// A sub-tile that sees something of the tile. Its queries are packed at its first visit: their lines arrive while
 /// other sub-tiles are at work, and nothing is done for tiles that it does not see.
 LogicalResult StepBuilder::emitVisit(Value subTile, const Visit &visit) {
-  Value started = emitHasStarted(e, scratch, subTile);
+  Value started = e.isSet(scratch.started, subTile);
   e.when(e.negate(started), [&] {
     SmallVector<Value> arguments{operands.arena, operands.query,     operands.batch,
                                  operands.head,  operands.queryTile, subTile};
     func::CallOp::create(e.builder, e.loc, functions.pack, arguments);
-    Value one = arith::ConstantOp::create(e.builder, e.loc, e.builder.getFloatAttr(e.type, 1.0));
-    memref::StoreOp::create(e.builder, e.loc, one, scratch.started, subTile);
+    e.set(scratch.started, subTile, true);
   });
+  e.set(scratch.marked, e.index(0), false);
   LogicalResult result = emitScores(subTile, visit);
   emitOutput(subTile, visit, started);
   return result;
