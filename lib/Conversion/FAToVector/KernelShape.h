@@ -35,8 +35,7 @@ public:
   Value candidate; ///< table.keys x subTile: accumulators that are not finite, before they are looked at
   Value marked;    ///< 1: not 0 when the weights of the sub-tile at work tell hidden pairs from those that underflowed
   Value factor;    ///< 1: what queries are multiplied by
-  Value
-      started; ///< numSubTiles: 0 until the first step that visits the sub-tile, whose queries and output hold nothing
+  Value started;   ///< numSubTiles: 0 before a step visits the sub-tile; its queries and output hold nothing then
   Value queries;   ///< (numSubTiles * depth) x subTile: Q^T, scaled
   Value output;    ///< (numSubTiles * depthV) x subTile: O^T, unnormalised
   Value scores;    ///< tileKv x subTile: P^T of the sub-tile at work

@@ -97,7 +97,8 @@ LogicalResult StateLowering::lower() {
   return success();
 }
 
-/// Queries are packed once, as fa.init says: every step must use the same tile, known there.
+/// Queries are packed once, by the first step that visits them, as it is known at fa.init: every step must use the
+/// same tile.
 LogicalResult StateLowering::checkSteps() {
   DominanceInfo dominance(kernel);
   for (StepOp step : chain.steps) {
