@@ -1,6 +1,7 @@
 // Beginning and end of a state of few query rows, and the cold path of its lazy row reference.
 #include "DecodeStep.h"
 #include "Exp2.h"
+#include "PartFunction.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -46,11 +47,8 @@ func::FuncOp mlir::fa::cpu::emitDecodeRaiseFunction(OpBuilder &builder, Location
   Emitter e(builder, loc, shape.kernel.type, shape.kernel.table);
   Type index = builder.getIndexType();
   SmallVector<Type> types{e.vectorType, DecodeScratch::arenaType(builder, shape), index, index};
-  auto function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
-  function.setPrivate();
-  function->setAttr("passthrough", builder.getStrArrayAttr({"noinline", "cold"}));
-  Block *entry = function.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
+  func::FuncOp function = beginPartFunction(builder, loc, name, types, /*cold=*/true);
+  Block *entry = &function.front();
   DecodeScratch scratch(e, entry->getArgument(1), shape);
   Value maximum = entry->getArgument(0), rowBlock = entry->getArgument(2), lane = e.mul(rowBlock, shape.lanes());
   // The lanes of a row share one reference.

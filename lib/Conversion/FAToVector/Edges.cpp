@@ -1,5 +1,6 @@
 // Keys of a tile that only some queries of a sub-tile see: a function of its own, so that the loops over whole blocks
 // keep all registers.
+#include "PartFunction.h"
 #include "StepBuilder.h"
 
 using namespace mlir;
@@ -43,13 +44,8 @@ func::FuncOp StepBuilder::edgeFunction() {
   types.append(6, index);
   types.push_back(e.builder.getI1Type());
   types.append(2 * e.table.queryVectors, index);
-  auto function =
-      func::FuncOp::create(e.builder, e.loc, (step.getName() + "_edges").str(), e.builder.getFunctionType(types, {}));
-  function.setPrivate();
-  function->setAttr("passthrough", e.builder.getStrArrayAttr({"noinline"}));
-  Block *entry = function.addEntryBlock();
-  e.builder.setInsertionPointToStart(entry);
-  Block::BlockArgListType arguments = entry->getArguments();
+  func::FuncOp function = beginPartFunction(e.builder, e.loc, (step.getName() + "_edges").str(), types);
+  Block::BlockArgListType arguments = function.getArguments();
   Emitter inner(e.builder, e.loc, e.type, e.table);
   StepOperands own = operands;
   own.arena = arguments[0];

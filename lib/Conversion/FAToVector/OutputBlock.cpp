@@ -112,11 +112,6 @@ void StepBuilder::emitSuspectOutput(Value subTile, Value column, int64_t columns
   e.when(e.negate(started), [&] { emitClearOutput(e, scratch, row, columns); });
   for (auto [n, accumulator] : llvm::enumerate(accumulators))
     e.store(accumulator, scratch.candidate, e.index(int64_t(n) / vectors), e.index(int64_t(n) % vectors * lanes));
-  auto eachVector = [&](llvm::function_ref<void(Value c, Value lane)> body) {
-    e.loop(zero, e.index(columns), 1, [&](Value c) {
-      e.loop(zero, e.index(vectors * lanes), lanes, [&](Value lane) { body(e.opaque(c), e.opaque(lane)); });
-    });
-  };
   auto isNan = [&](Value x) { return e.compare(arith::CmpFPredicate::UNO, x, x); };
   auto isSpoilt = [&](Value c, Value lane) {
     Value before = e.mulf(e.load(scratch.output, e.add(row, c), lane), e.splat(0.0));
@@ -137,8 +132,10 @@ void StepBuilder::emitSuspectOutput(Value subTile, Value column, int64_t columns
     emitGuardedOutput(row, column, columns, visit);
   };
   auto keep = [&] {
-    eachVector(
-        [&](Value c, Value lane) { e.store(e.load(scratch.candidate, c, lane), scratch.output, e.add(row, c), lane); });
+    e.loop(zero, e.index(columns), 1, [&](Value c) {
+      e.loop(zero, e.index(vectors * lanes), lanes,
+             [&](Value lane) { e.store(e.load(scratch.candidate, c, lane), scratch.output, e.add(row, c), lane); });
+    });
   };
   e.when(spoilt, again, keep);
 }

@@ -1,6 +1,7 @@
 // Queries and outputs are transposed in registers; columns that fill no vector move element by element. Beside the
 // shuffles goes what waits for a cache: requests for the rows of the next vector of queries.
 #include "QueryTile.h"
+#include "PartFunction.h"
 #include "TileRows.h"
 #include "Transpose.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,11 +21,10 @@ bool hasWholeTiles(Value tensor, const KernelShape &shape) {
 struct QueryVector {
   Value firstLane, firstRow, queries, output, column;
 
-  QueryVector(Emitter &e, const KernelShape &shape, const TileRows &tile, Value v) {
-    Value vectors = e.index(e.table.queryVectors);
-    Value subTile = arith::DivUIOp::create(e.builder, e.loc, v, vectors);
-    column = e.mul(arith::RemUIOp::create(e.builder, e.loc, v, vectors), e.table.lanes);
-    firstLane = e.mul(v, e.table.lanes);
+  /// Vector `i` of a sub-tile.
+  QueryVector(Emitter &e, const KernelShape &shape, const TileRows &tile, Value subTile, Value i) {
+    column = e.mul(i, e.table.lanes);
+    firstLane = e.add(e.mul(subTile, e.table.subTile()), column);
     firstRow = e.add(tile.row, firstLane);
     queries = e.mul(subTile, shape.depth);
     output = e.mul(subTile, shape.depthV);
@@ -67,7 +67,7 @@ static void packQueries(Emitter &e, const Scratch &scratch, const KernelShape &s
   Value factor = memref::LoadOp::create(e.builder, e.loc, scratch.factor, zero), scale = e.broadcast(factor);
   // One iteration packs one vector of queries.
   e.loop(zero, e.index(vectors), 1, [&](Value i) {
-    QueryVector to(e, shape, queries, e.add(e.mul(subTile, vectors), i));
+    QueryVector to(e, shape, queries, subTile, i);
     auto rowOf = [&](Value lane) {
       Value row = e.add(to.firstRow, lane);
       return whole ? row : e.min(row, last);
@@ -93,12 +93,9 @@ func::FuncOp mlir::fa::cpu::emitPackFunction(OpBuilder &builder, Location loc, S
                                              MemRefType query) {
   Type index = builder.getIndexType();
   SmallVector<Type> types{Scratch::arenaType(builder, shape), query, index, index, index, index};
-  auto function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
-  function.setPrivate();
-  function->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
   OpBuilder::InsertionGuard guard(builder);
-  Block *entry = function.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
+  func::FuncOp function = beginPartFunction(builder, loc, name, types);
+  Block *entry = &function.front();
   Emitter e(builder, loc, shape.type, shape.table);
   Scratch scratch(e, entry->getArgument(0), Value(), shape);
   Value tensor = entry->getArgument(1), seqQ = memref::DimOp::create(builder, loc, tensor, 2);
@@ -184,7 +181,9 @@ void mlir::fa::cpu::emitStoreOutput(Emitter &e, const Scratch &scratch, const Ke
   e.loop(zero, numVectors, 1, [&](Value n) {
     // The last vector first: its accumulators were written last.
     Value v = e.sub(e.sub(numVectors, e.index(1)), n);
-    QueryVector from(e, shape, queries, v);
+    Value vectors = e.index(e.table.queryVectors);
+    QueryVector from(e, shape, queries, arith::DivUIOp::create(e.builder, e.loc, v, vectors),
+                     arith::RemUIOp::create(e.builder, e.loc, v, vectors));
     Value valid = e.min(e.sub(count, from.firstLane), e.index(lanes));
     if (lse)
       storeLse(e, scratch, shape.exponentScale, lse, queries, from.firstLane, valid);

@@ -1,21 +1,12 @@
 // The cold path of the row reference: from the scores of one sub-tile to P relative to its row maxima.
 #include "Exp2.h"
+#include "PartFunction.h"
 #include "StepBuilder.h"
 
 using namespace mlir;
 using namespace mlir::fa::cpu;
 
 namespace {
-
-func::FuncOp createFunction(OpBuilder &builder, Location loc, StringRef name, const KernelShape &shape) {
-  Type index = builder.getIndexType();
-  SmallVector<Type> types{Scratch::arenaType(builder, shape), index, index, index};
-  types.append(2 * shape.table.queryVectors, index);
-  auto function = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
-  function.setPrivate();
-  function->setAttr("passthrough", builder.getStrArrayAttr({"noinline", "cold"}));
-  return function;
-}
 
 /// One vector of queries, from lane `column` of the sub-tile.
 class RowRebase {
@@ -104,10 +95,12 @@ Value mlir::fa::cpu::emitShifted(Emitter &e, const KernelShape &shape, Value sco
 
 func::FuncOp mlir::fa::cpu::emitRebaseFunction(OpBuilder &builder, Location loc, StringRef name,
                                                const KernelShape &shape) {
-  func::FuncOp function = createFunction(builder, loc, name, shape);
   OpBuilder::InsertionGuard guard(builder);
-  Block *entry = function.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
+  Type index = builder.getIndexType();
+  SmallVector<Type> types{Scratch::arenaType(builder, shape), index, index, index};
+  types.append(2 * shape.table.queryVectors, index);
+  func::FuncOp function = beginPartFunction(builder, loc, name, types, /*cold=*/true);
+  Block *entry = &function.front();
   Emitter e(builder, loc, shape.type, shape.table);
   Scratch scratch(e, entry->getArgument(0), Value(), shape);
   const int64_t vectors = shape.table.queryVectors;

@@ -1,6 +1,7 @@
 // fa.init -> state without history, fa.step -> call of a private function, fa.finish -> normalise and store.
 #include "StateLowering.h"
 #include "DecodeStep.h"
+#include "PartFunction.h"
 #include "QueryTile.h"
 #include "TileMemory.h"
 #include "fa/Dialect/FA/IR/KernelScratch.h"
@@ -326,11 +327,8 @@ FailureOr<func::FuncOp> StateLowering::stepFunction(StepOp step, ArrayRef<Value>
     types.push_back(value.getType());
   if (outputTile)
     types.push_back(outputTile.getType());
-  auto function = func::FuncOp::create(builder, loc, uniqueName("_step"), builder.getFunctionType(types, {}));
-  function.setPrivate();
-  function->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
-  Block *entry = function.addEntryBlock();
-  builder.setInsertionPointToStart(entry);
+  func::FuncOp function = beginPartFunction(builder, loc, uniqueName("_step"), types);
+  Block *entry = &function.front();
   auto argument = [&](unsigned n) { return entry->getArgument(n); };
   StepOperands operands{argument(0), argument(1), argument(2), argument(3),  argument(4),  argument(5),  argument(6),
                         argument(7), argument(8), argument(9), argument(10), argument(11), argument(12), Value()};
